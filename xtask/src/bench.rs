@@ -20,7 +20,7 @@ use clap::Args;
 use host::scratch::Scratch;
 use serde_json::Value as Json;
 
-use crate::{ask, cargo_path, requirements};
+use crate::{cargo_path, requirements, run_for_output};
 use part::{Comparison, Part, Run, Side, Values};
 use process::Programs;
 use servers::Servers;
@@ -134,7 +134,7 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     let mut bench = Bench { options, part: &part, programs, etalon: built.etalon, values, output };
     let servers = Servers::start_all(&mut bench, &scratch)?;
     for line in &part.setup {
-        ask(bench.programs.make_command(&bench.values.fill_in(line)?)?)?;
+        run_for_output(bench.programs.make_command(&bench.values.fill_in(line)?)?)?;
     }
     let outcome = bench.measure_all(&servers)?;
     drop(servers);
@@ -151,7 +151,7 @@ impl Bench<'_> {
         let (mut outcome, mut rng) = (Outcome::default(), stats::Rng::new(self.options.seed));
         for round in 1..=self.options.rounds {
             for last in (1..order.len()).rev() {
-                order.swap(last, rng.below(last + 1));
+                order.swap(last, rng.draw_below(last + 1));
             }
             for &index in &order {
                 let run = &runs[index];
@@ -209,11 +209,11 @@ impl Bench<'_> {
         let mut values = run.values_with_case(&self.values);
         values.add("out", out.display());
         for line in &comparison.before {
-            ask(self.programs.make_command(&values.fill_in(line)?)?)?;
+            run_for_output(self.programs.make_command(&values.fill_in(line)?)?)?;
         }
         let count = || -> Result<f64> {
             let Some(counted) = &comparison.counted else { return Ok(0.0) };
-            let text = ask(self.programs.make_command(&values.fill_in(&counted.command)?)?)?;
+            let text = run_for_output(self.programs.make_command(&values.fill_in(&counted.command)?)?)?;
             text.trim().parse().with_context(|| format!("reading the server's counter `{}`", text.trim()))
         };
         let before = count()?;
@@ -261,7 +261,7 @@ impl Bench<'_> {
             let store = out.join("imported.etalon");
             let mut import = Command::new(&self.etalon);
             import.args(["--quiet", "import", &side.reads]).arg(out.join("stdout")).arg("-o").arg(&store);
-            ask(import)?;
+            run_for_output(import)?;
             store
         };
         let json = self.compare_store(&store, &["--json", "--metrics", "all"])?;
@@ -280,7 +280,7 @@ impl Bench<'_> {
     fn compare_store(&self, store: &Path, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(&self.etalon);
         command.args(["--quiet", "compare"]).arg(store).args(arguments);
-        ask(command)
+        run_for_output(command)
     }
 
     /// Judges the bars, and writes the part's text. True if no bar was missed for sure.
@@ -333,7 +333,7 @@ impl Bench<'_> {
         let mut import = Command::new(&self.etalon);
         // Notes name the file as it is given.
         import.args(["--quiet", "import", "tidy", &format!("{}.csv", comparison.name), "-o"]).arg(&store);
-        ask(import.current_dir(&self.output))?;
+        run_for_output(import.current_dir(&self.output))?;
         Ok(store)
     }
 }
@@ -367,7 +367,7 @@ pub fn build_etalon(root: &Path, profile: &str, programs: &[String]) -> Result<B
     let mut command = Command::new(cargo_path());
     command.args(["build", "--package", "cli", "--profile", profile, "--message-format=json-render-diagnostics"]);
     command.args(programs.iter().flat_map(|name| ["--package", name]));
-    let messages = ask(command.current_dir(root).stderr(Stdio::inherit()))?;
+    let messages = run_for_output(command.current_dir(root).stderr(Stdio::inherit()))?;
     let messages = messages.lines().map(serde_json::from_str).collect::<std::result::Result<Vec<Json>, _>>();
     let messages = messages.context("reading cargo's messages")?;
     let find = |key: &str, is_it: &dyn Fn(&Json) -> bool| {

@@ -16,15 +16,15 @@ pub const SYSROOT: &str = "/usr";
 ///
 /// # Errors
 /// The compiler is not there and cannot be installed.
-pub fn compile_along(cargo: &mut Command) -> Result<()> {
+pub fn use_debian_cargo(cargo: &mut Command) -> Result<()> {
     ensure_present(DEBIAN_RUST.iter().collect())?;
-    have_library_compiled(cargo);
+    add_library_build(cargo);
     cargo.env("RUSTC", RUSTC).env("CARGO", CARGO).env_remove("RUSTUP_TOOLCHAIN");
     Ok(())
 }
 
 /// Makes a command of any cargo that has the source compile the standard library along.
-pub fn have_library_compiled(cargo: &mut Command) {
+pub fn add_library_build(cargo: &mut Command) {
     // `-Z build-std` is for nightly compilers; `RUSTC_BOOTSTRAP` lets a stable one do it.
     cargo.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
 }

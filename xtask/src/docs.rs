@@ -165,7 +165,7 @@ impl<'a> Document<'a> {
     }
 
     /// Notes a failure at a line of the document.
-    fn fail(&mut self, line: usize, text: impl std::fmt::Display) {
+    fn note_failure_at(&mut self, line: usize, text: impl std::fmt::Display) {
         self.failures.push(Failure { text: format!("{}:{line}: {text}", self.name), blessed: false });
     }
 
@@ -175,7 +175,7 @@ impl<'a> Document<'a> {
             let block = match block {
                 Ok(block) => block,
                 Err(error) => {
-                    self.fail(error.line, error.advice);
+                    self.note_failure_at(error.line, error.advice);
                     continue;
                 }
             };
@@ -206,7 +206,7 @@ impl<'a> Document<'a> {
     fn write_file(&mut self, block: &Block, name: &str, text: &str) -> Result<()> {
         let is_inside = Path::new(name).components().all(|part| matches!(part, std::path::Component::Normal(_)));
         if !is_inside {
-            self.fail(block.line, format!("file={name} leaves the folder"));
+            self.note_failure_at(block.line, format!("file={name} leaves the folder"));
             return Ok(());
         }
         let path = self.sandbox.folder.join(name);
@@ -223,7 +223,7 @@ impl<'a> Document<'a> {
         let outcome = self.sandbox.run_words(&words)?;
         if outcome.exit != Some(0) {
             let text = format!("etalon plan does not accept this plan ({})\n{}", outcome.exit_text(), outcome.output);
-            self.fail(block.line, text);
+            self.note_failure_at(block.line, text);
         }
         Ok(())
     }
@@ -232,13 +232,13 @@ impl<'a> Document<'a> {
     fn run_step(&mut self, block: &Block, step: &Step) -> Result<()> {
         self.commands += 1;
         let Some(words) = shlex::split(&step.command) else {
-            self.fail(step.line, "a quote is not closed");
+            self.note_failure_at(step.line, "a quote is not closed");
             return Ok(());
         };
         let outcome = match self.sandbox.run_words(&words) {
             Ok(outcome) => outcome,
             Err(error) => {
-                self.fail(step.line, format!("{error:#}"));
+                self.note_failure_at(step.line, format!("{error:#}"));
                 return Ok(());
             }
         };
@@ -252,7 +252,7 @@ impl<'a> Document<'a> {
             let got = outcome.exit_text();
             text += &format!("expected exit code {}, got {got}\n", step.exit);
         }
-        text += &difference(&step.expected, &actual);
+        text += &diff_text(&step.expected, &actual);
         let blessed = outcome.exit.is_some();
         self.failures.push(Failure { text, blessed });
         if let Some(exit) = outcome.exit {
@@ -270,7 +270,7 @@ impl<'a> Document<'a> {
 
     /// Gives what was printed, with the wildcards of `expected` in place of what they match.
     fn normalize(&self, outcome: &Outcome, expected: &str) -> String {
-        let actual = Data::text(trim_end(&on_a_quiet_machine(&normalize_lines(&outcome.output))));
+        let actual = Data::text(trim_end(&drop_machine_notes(&normalize_lines(&outcome.output))));
         NormalizeToExpected::new()
             .redact_with(&self.sandbox.redactions)
             .normalize(actual, &Data::text(expected.to_owned()))
@@ -288,7 +288,7 @@ impl<'a> Document<'a> {
 }
 
 /// Leaves out what only the machine of this moment has to say: a document is true on a busy one as well.
-fn on_a_quiet_machine(output: &str) -> String {
+fn drop_machine_notes(output: &str) -> String {
     const SAID: [&str; 2] = ["note: beside the runs: ", "warning: before the first run, "];
     let mut kept: Vec<&str> = Vec::new();
     let mut is_left_out = false;
@@ -302,12 +302,12 @@ fn on_a_quiet_machine(output: &str) -> String {
             kept.push(line);
         }
     }
-    let paragraphs: Vec<Vec<&str>> = kept.split(|line| line.is_empty()).map(without_clause).collect();
+    let paragraphs: Vec<Vec<&str>> = kept.split(|line| line.is_empty()).map(drop_machine_sentence).collect();
     paragraphs.join(&"").iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// Leaves out the answer's last sentence, if it is of the machine; the lines before it break where they did.
-fn without_clause<'a>(paragraph: &[&'a str]) -> Vec<&'a str> {
+fn drop_machine_sentence<'a>(paragraph: &[&'a str]) -> Vec<&'a str> {
     let begins =
         |line: &&&str| line.starts_with("The machine") || line.contains(". The machine") || line.ends_with(". The");
     let Some(at) = paragraph.iter().position(|line| begins(&line)).filter(|at: &usize| {
@@ -335,7 +335,7 @@ fn trim_end(text: &str) -> String {
 }
 
 /// Writes a unified view of the difference between two outputs.
-fn difference(expected: &str, actual: &str) -> String {
+fn diff_text(expected: &str, actual: &str) -> String {
     let mut text = String::new();
     let written = snapbox::report::write_diff(
         &mut text,

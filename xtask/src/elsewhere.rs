@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::requirements::{DEBIAN_RUST, ensure_present};
-use crate::{ask, debian, test};
+use crate::{debian, run_for_output, test};
 
 /// A system whose programs cannot run here, and the crate that is checked for it.
 type Checked = (&'static str, &'static str);
@@ -48,13 +48,13 @@ pub fn prepare() -> Result<()> {
 /// # Errors
 /// There is no compiler for it.
 pub fn cargo_command(root: &Path, verb: &str, package: &str, target: &str) -> Result<Command> {
-    let mut command = test::command(root, &[verb]);
+    let mut command = test::root_cargo_command(root, &[verb]);
     match find_toolchain(target)? {
         Toolchain::Whole => {}
-        Toolchain::WithSource => debian::have_library_compiled(&mut command),
+        Toolchain::WithSource => debian::add_library_build(&mut command),
         Toolchain::Debian => {
             command = Command::new(debian::CARGO);
-            debian::compile_along(command.arg(verb).current_dir(root))?;
+            debian::use_debian_cargo(command.arg(verb).current_dir(root))?;
         }
     }
     command.args(["--package", package, "--target", target, "--target-dir", FOLDER]);
@@ -73,7 +73,7 @@ enum Toolchain {
 /// Finds the toolchain that can check for a target; requires Debian's if there is no other.
 fn find_toolchain(target: &str) -> Result<Toolchain> {
     let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
-    let sysroot = ask(Command::new(rustc).args(["--print", "sysroot"]))?;
+    let sysroot = run_for_output(Command::new(rustc).args(["--print", "sysroot"]))?;
     let libraries: PathBuf = [sysroot.trim(), "lib", "rustlib"].iter().collect();
     if libraries.join(target).join("lib").is_dir() {
         return Ok(Toolchain::Whole);

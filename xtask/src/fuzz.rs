@@ -77,7 +77,8 @@ pub fn check_targets(root: &Path) -> Result<bool> {
     update_lock(root)?;
     // With the workspace's profiles what it has built already serves here, too.
     let shared = ["--target-dir", "target", "--config", "Cargo.toml"];
-    let mut command = test::command(root, &[&["check", "--manifest-path", "fuzz/Cargo.toml"], &shared[..]].concat());
+    let mut command =
+        test::root_cargo_command(root, &[&["check", "--manifest-path", "fuzz/Cargo.toml"], &shared[..]].concat());
     // What is only checked links nothing, so libFuzzer itself need not be compiled: any file stands in.
     command.env("CUSTOM_LIBFUZZER_PATH", root.join("fuzz/Cargo.toml"));
     Ok(command.status().context("starting cargo")?.success())

@@ -100,14 +100,14 @@ fn cargo_path() -> OsString {
 fn git_changes(root: &Path, but_for: &[&str]) -> Result<String> {
     let arguments = ["status", "--porcelain", "--untracked-files=no", "--", "."];
     let but_for = but_for.iter().map(|path| format!(":!{path}"));
-    ask(Command::new("git").args(arguments).args(but_for).current_dir(root))
+    run_for_output(Command::new("git").args(arguments).args(but_for).current_dir(root))
 }
 
 /// Runs a command, and gives what it printed; fails if it ends badly.
 ///
 /// # Errors
 /// It does not start, or ends badly: with what it printed.
-fn ask(mut command: impl BorrowMut<Command>) -> Result<String> {
+fn run_for_output(mut command: impl BorrowMut<Command>) -> Result<String> {
     let command = command.borrow_mut();
     let name = Path::new(command.get_program()).file_name().unwrap_or_default().display().to_string();
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("starting {name}"))?;

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
-use crate::{ask, requirements};
+use crate::{requirements, run_for_output};
 
 /// Where tests look for servers besides the installed ones: `ENGINE=FOLDER`, separated as in `PATH`; see
 /// `crates/conductor/tests/shared/releases.rs`.
@@ -129,7 +129,7 @@ pub fn programs_variable(root: &Path) -> Option<&'static OsString> {
         let servers = root.join("target/servers");
         let entries: Vec<String> = RELEASES
             .iter()
-            .filter_map(|release| match release.running_in(&servers) {
+            .filter_map(|release| match release.find_running_programs(&servers) {
                 Ok(bin) => Some(format!("{}={}", release.engine, bin.display())),
                 Err(reason) => {
                     eprintln!("note: no test meets {}: {reason:#}", release.name());
@@ -149,8 +149,8 @@ impl Release {
     }
 
     /// Gives the folder of the release's programs, fetched if need be; fails if they do not run here.
-    fn running_in(&self, servers: &Path) -> Result<PathBuf> {
-        let bin = self.found_in(servers)?;
+    fn find_running_programs(&self, servers: &Path) -> Result<PathBuf> {
+        let bin = self.ensure_fetched(servers)?;
         self.check_starts(&bin.join(self.server))?;
         Ok(bin)
     }
@@ -159,7 +159,7 @@ impl Release {
     ///
     /// # Errors
     /// It cannot be had.
-    pub fn found_in(&self, servers: &Path) -> Result<PathBuf> {
+    pub fn ensure_fetched(&self, servers: &Path) -> Result<PathBuf> {
         let folder = servers.join(format!("{}-{}", self.engine, self.version));
         let bin = folder.join("bin");
         if !bin.join(self.server).is_file() {
@@ -179,16 +179,16 @@ impl Release {
         let work = tempfile::tempdir_in(servers)?;
         let archive = self.download(servers, work.path())?;
         let unpacked = work.path().join("unpacked");
-        ask(Command::new("unzip").arg("-q").arg(&archive).arg("-d").arg(&unpacked))?;
+        run_for_output(Command::new("unzip").arg("-q").arg(&archive).arg("-d").arg(&unpacked))?;
         if let Some(inner) = self.inner {
-            ask(Command::new("tar").arg("-xf").arg(unpacked.join(inner)).arg("-C").arg(&unpacked))?;
+            run_for_output(Command::new("tar").arg("-xf").arg(unpacked.join(inner)).arg("-C").arg(&unpacked))?;
             fs::remove_dir_all(unpacked.join("META-INF"))?;
         }
         let programs = unpacked.join(self.programs);
         // A zip file keeps no permissions.
-        ask(Command::new("chmod").args(["-R", "go+rX,u+rwX"]).arg(&programs))?;
+        run_for_output(Command::new("chmod").args(["-R", "go+rX,u+rwX"]).arg(&programs))?;
         for part in ["bin", "scripts"].map(|part| programs.join(part)).iter().filter(|part| part.is_dir()) {
-            ask(Command::new("chmod").args(["-R", "a+rx"]).arg(part))?;
+            run_for_output(Command::new("chmod").args(["-R", "a+rx"]).arg(part))?;
         }
         link_renamed_library(&programs.join("bin"))?;
         fs::rename(&programs, folder).with_context(|| format!("moving it to {}", folder.display()))
@@ -201,7 +201,7 @@ impl Release {
         maven.args(["--quiet", "--batch-mode", "--strict-checksums", "dependency:copy"]);
         maven.arg(format!("-Dartifact={}", self.artifact)).arg(format!("-DoutputDirectory={}", into.display()));
         maven.arg(format!("-Dmaven.repo.local={}", into.join("maven").display())).current_dir(servers);
-        ask(maven)?;
+        run_for_output(maven)?;
         let [_, name, version] = self.artifact.split(':').collect::<Vec<_>>()[..] else { bail!("{}", self.artifact) };
         let archive = into.join(format!("{name}-{version}.jar"));
         let bytes = fs::read(&archive).with_context(|| format!("reading {}", archive.display()))?;
@@ -213,9 +213,9 @@ impl Release {
     /// Fails if the server does not start here, for the user that it is run by.
     fn check_starts(&self, server: &Path) -> Result<()> {
         let ran = if host::process::is_root() {
-            ask(Command::new("runuser").args(["-u", self.user, "--"]).arg(server).arg("--version"))
+            run_for_output(Command::new("runuser").args(["-u", self.user, "--"]).arg(server).arg("--version"))
         } else {
-            ask(Command::new(server).arg("--version"))
+            run_for_output(Command::new(server).arg("--version"))
         };
         ran.map(|_| ()).with_context(|| format!("{} does not start here", server.display()))
     }
@@ -227,7 +227,7 @@ fn link_renamed_library(bin: &Path) -> Result<()> {
     let folder = Path::new("/usr/lib/x86_64-linux-gnu");
     let (old, new) = (folder.join("libaio.so.1"), folder.join("libaio.so.1t64"));
     if !old.exists() && new.exists() {
-        ask(Command::new("ln").arg("-s").arg(new).arg(bin.join("libaio.so.1")))?;
+        run_for_output(Command::new("ln").arg("-s").arg(new).arg(bin.join("libaio.so.1")))?;
     }
     Ok(())
 }

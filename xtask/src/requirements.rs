@@ -10,7 +10,7 @@ use std::{env, fs};
 use anyhow::{Context, Result, bail};
 use host::process::is_root;
 
-use crate::ask;
+use crate::run_for_output;
 
 /// A package with programs. To add a database server, add one to [`REQUIREMENTS`].
 pub struct Requirement {
@@ -353,7 +353,7 @@ fn install_by_apt(missing: &[&Requirement]) -> Result<()> {
 fn finish_interrupted_installation() {
     let mut command = Command::new("dpkg");
     command.args(["--configure", "-a", "--force-confdef", "--force-confold"]);
-    let _ = ask(command.env("DEBIAN_FRONTEND", "noninteractive"));
+    let _ = run_for_output(command.env("DEBIAN_FRONTEND", "noninteractive"));
 }
 
 /// Writes a file with its folders, unless it is there.
@@ -372,7 +372,7 @@ fn apt_get(arguments: &[&str]) -> Result<()> {
     eprintln!("   apt-get {}", arguments.join(" "));
     let mut command = Command::new("apt-get");
     command.args(["-q", "-o", "DPkg::Lock::Timeout=300"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-    ask(command).map(|_| ())
+    run_for_output(command).map(|_| ())
 }
 
 #[cfg(test)]

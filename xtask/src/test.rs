@@ -124,7 +124,7 @@ impl Step {
         let root = course.root;
         Ok(match self {
             Self::Cargo(arguments) => {
-                let status = command(root, arguments).status().context("starting cargo")?;
+                let status = root_cargo_command(root, arguments).status().context("starting cargo")?;
                 (!status.success()).then(|| status.to_string())
             }
             Self::Tidy => see_above_unless(tidy::run(root)?),
@@ -135,11 +135,11 @@ impl Step {
                 }
                 None
             }
-            Self::Elsewhere if course.skips(ELSEWHERE) => None,
+            Self::Elsewhere if course.is_skipped(ELSEWHERE) => None,
             Self::Elsewhere => see_above_unless(elsewhere::check(root, &[elsewhere::HOST_FOR_MACOS])?),
             Self::Compile => {
-                let skips_windows = course.skips(WINDOWS);
-                course.suites = compile(root, course.options, skips_windows)?;
+                let skips_windows = course.is_skipped(WINDOWS);
+                course.suites = compile_suites(root, course.options, skips_windows)?;
                 if !skips_windows {
                     // Compiled while the tests run, it would keep the processors from what they time.
                     windows::build_windows(root, "dev")?;
@@ -163,20 +163,20 @@ fn see_above_unless(is_good: bool) -> Option<String> {
 
 impl Course<'_> {
     /// Tests whether a test is skipped, since something is missing here.
-    fn skips(&self, name: &str) -> bool {
+    fn is_skipped(&self, name: &str) -> bool {
         self.skipped.iter().any(|skipped| skipped.test == name)
     }
 }
 
 /// Compiles every program of tests, and as two more the documents and étalon for Windows.
-fn compile(root: &Path, options: &Options, skips_windows: bool) -> Result<Vec<Suite>> {
+fn compile_suites(root: &Path, options: &Options, skips_windows: bool) -> Result<Vec<Suite>> {
     // What the usual build leaves out comes first: the build after it puts the usual `etalon` in its place again. The whole
     // workspace is named, so that nothing else is built with other features.
     let (mut built, mut others) = (Vec::new(), Vec::new());
     for optional in optional_engines(root)? {
         let feature = format!("cli/{}", optional.feature);
         let with = ["build", "--workspace", "--features", &feature, "--bin", "etalon", "--test", "conformance"];
-        let usual = etalon(root);
+        let usual = debug_etalon_path(root);
         let other = usual.with_file_name(format!("etalon-{}{}", optional.feature, std::env::consts::EXE_SUFFIX));
         for mut suite in suites::compile(root, &with)? {
             suite.name.push_str(&format!(", {}", optional.engine));
@@ -187,12 +187,12 @@ fn compile(root: &Path, options: &Options, skips_windows: bool) -> Result<Vec<Su
         others.push((optional.variable(), other));
     }
     built.extend(suites::compile(root, &["test", "--workspace", "--no-run"])?);
-    built.push(Suite::new("examples in comments", command(root, &["test", "--workspace", "--doc"])));
+    built.push(Suite::new("examples in comments", root_cargo_command(root, &["test", "--workspace", "--doc"])));
     let own = std::env::current_exe().context("where xtask is")?;
     for (name, verb) in [("documents", "docs"), (WINDOWS, "windows")] {
         if name != WINDOWS || !skips_windows {
             let mut command = Command::new(&own);
-            command.arg(verb).env(docs::ETALON, etalon(root));
+            command.arg(verb).env(docs::ETALON, debug_etalon_path(root));
             built.push(Suite::new(name, command));
         }
     }
@@ -209,12 +209,12 @@ fn compile(root: &Path, options: &Options, skips_windows: bool) -> Result<Vec<Su
 }
 
 /// Gives the path of the debug build of étalon.
-fn etalon(root: &Path) -> PathBuf {
+fn debug_etalon_path(root: &Path) -> PathBuf {
     root.join("target/debug").join(format!("etalon{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// Makes a command of the cargo that runs this, in the root.
-pub fn command(root: &Path, arguments: &[&str]) -> Command {
+pub fn root_cargo_command(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(cargo_path());
     command.args(arguments).current_dir(root).stdin(Stdio::null());
     command
@@ -248,7 +248,7 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
             Err(error) if !error.is::<Missing>() => Some(format!("{error:#}")),
             other => other?,
         };
-        let took = seconds(start.elapsed());
+        let took = seconds_column(start.elapsed());
         let line = match failure {
             None => format!("ok      {took}  {name}"),
             Some(how) => {
@@ -269,12 +269,12 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     for line in summary.into_iter().chain(suites::summary(&course.ran, &course.skipped)) {
         eprintln!("{line}");
     }
-    eprintln!("cargo xtask test: {verdict},{}", seconds(total.elapsed()));
+    eprintln!("cargo xtask test: {verdict},{}", seconds_column(total.elapsed()));
     Ok(is_good)
 }
 
 /// Writes a time in seconds, for a column of times.
-fn seconds(time: Duration) -> String {
+fn seconds_column(time: Duration) -> String {
     format!("{:>6.1} s", time.as_secs_f64())
 }
 

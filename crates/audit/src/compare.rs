@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use formats::dimension::Ratio;
 use model::Direction;
 
-use crate::estimate::{Found, better_direction, of_estimate};
+use crate::estimate::{Found, better_direction, estimate_words};
 use crate::figure::{Match, Printed, number_text};
 use crate::finding::{Checked, FindingStatus};
 use crate::level::{LevelKind, find_levels};
@@ -72,7 +72,7 @@ pub fn check_comparison(facts: &TableFacts, claim: &PublishedClaim, comparing: C
     let bases = find_bases(facts, claim, against, estimate, direction);
     let Some(primary) = bases.first() else {
         let because =
-            format!("{} of {} and {against} are not published", of_estimate(estimate, comparing), claim.system);
+            format!("{} of {} and {against} are not published", estimate_words(estimate, comparing), claim.system);
         return Found::new(FindingStatus::CannotBeChecked, None, because).for_claim(claim);
     };
     if comparing == Comparing::Winner {
@@ -82,9 +82,9 @@ pub fn check_comparison(facts: &TableFacts, claim: &PublishedClaim, comparing: C
     let right = question.right_value(primary);
     let found = question
         .check_by_label(&bases, right)
-        .or_else(|| question.by_other_form(&bases, right))
-        .or_else(|| question.by_other_estimate(right))
-        .unwrap_or_else(|| question.not_at_all(&bases, right));
+        .or_else(|| question.check_by_other_form(&bases, right))
+        .or_else(|| question.check_by_other_estimate(right))
+        .unwrap_or_else(|| question.make_comparison_unfollowed(&bases, right));
     found.for_claim(claim)
 }
 
@@ -188,7 +188,7 @@ impl Question<'_> {
     }
 
     /// Whether the side that the claim calls better or smaller is really the other one.
-    fn wrong_way(&self, base: &Base) -> bool {
+    fn is_wrong_way(&self, base: &Base) -> bool {
         let smaller = base.system < base.against;
         match (self.comparing, self.direction) {
             (Comparing::Saving, _) => !smaller,
@@ -221,7 +221,7 @@ impl Question<'_> {
         let primary = bases.first()?;
         let mut weaker = None;
         for wanted in [Match::Rounded, Match::Cut] {
-            for base in bases.iter().filter(|base| !self.wrong_way(base)) {
+            for base in bases.iter().filter(|base| !self.is_wrong_way(base)) {
                 for &form in self.allowed_forms() {
                     if self.claim.printed.matches(self.value_in_unit(form, base.system, base.against)) != wanted {
                         continue;
@@ -236,10 +236,10 @@ impl Question<'_> {
                 }
             }
         }
-        if weaker.is_some() || (self.wrong_way(primary) && !primary.is_open()) {
+        if weaker.is_some() || (self.is_wrong_way(primary) && !primary.is_open()) {
             return weaker;
         }
-        self.allowed_forms().iter().find_map(|form| self.within_rounding(primary, *form, right))
+        self.allowed_forms().iter().find_map(|form| self.check_comparison_rounding(primary, *form, right))
     }
 
     /// Makes the finding for a figure that follows only by cutting or from rounded figures.
@@ -282,7 +282,7 @@ impl Question<'_> {
     }
 
     /// Makes a rounding finding if unrounded values of the base could have given the printed figure.
-    fn within_rounding(&self, base: &Base, form: RatioForm, right: Option<f64>) -> Option<Found> {
+    fn check_comparison_rounding(&self, base: &Base, form: RatioForm, right: Option<f64>) -> Option<Found> {
         let because = self.arithmetic_text(form, base);
         let [(s_low, s_high), (o_low, o_high)] = base.ranges;
         let corners = [(s_low, o_low), (s_low, o_high), (s_high, o_low), (s_high, o_high)];
@@ -300,15 +300,15 @@ impl Question<'_> {
     }
 
     /// Finds another form, a share for a percentage or swapped sides by which the figure follows: mislabelled.
-    fn by_other_form(&self, bases: &[Base], right: Option<f64>) -> Option<Found> {
+    fn check_by_other_form(&self, bases: &[Base], right: Option<f64>) -> Option<Found> {
         let printed = &self.claim.printed;
         let enough = printed.significant_digits() >= 2;
         for base in bases {
             for form in RatioForm::ALL {
                 let value = self.value_in_unit(form, base.system, base.against);
                 let is_new = !self.allowed_forms().contains(&form);
-                if is_new && enough && self.is_like(form) && printed.matches(value) == Match::Rounded {
-                    return Some(self.mislabelled(self.arithmetic_text(form, base), &bases[0], right));
+                if is_new && enough && self.fits_unit(form) && printed.matches(value) == Match::Rounded {
+                    return Some(self.make_mislabelled(self.arithmetic_text(form, base), &bases[0], right));
                 }
                 // A share printed as percentage.
                 if self.claim.unit == "%"
@@ -321,7 +321,7 @@ impl Question<'_> {
                 }
             }
             if enough
-                && self.wrong_way(base)
+                && self.is_wrong_way(base)
                 && self
                     .allowed_forms()
                     .iter()
@@ -335,7 +335,7 @@ impl Question<'_> {
     }
 
     /// Whether a form could be printed in this figure's unit.
-    fn is_like(&self, form: RatioForm) -> bool {
+    fn fits_unit(&self, form: RatioForm) -> bool {
         match form {
             RatioForm::Difference => self.claim.unit != "%" && self.comparing == Comparing::Difference,
             _ => true,
@@ -343,13 +343,13 @@ impl Question<'_> {
     }
 
     /// Makes the finding that the figure follows by another form than its label's.
-    fn mislabelled(&self, because: String, primary: &Base, right: Option<f64>) -> Found {
+    fn make_mislabelled(&self, because: String, primary: &Base, right: Option<f64>) -> Found {
         let label = self.allowed_forms().first().map_or_else(String::new, |form| self.arithmetic_text(*form, primary));
         Found::new(FindingStatus::Mislabelled, right, format!("it is {because}; by its label {label}"))
     }
 
     /// Finds another estimate of both sides by which the comparison follows: mislabelled.
-    fn by_other_estimate(&self, right: Option<f64>) -> Option<Found> {
+    fn check_by_other_estimate(&self, right: Option<f64>) -> Option<Found> {
         if self.claim.printed.significant_digits() < 2 {
             return None;
         }
@@ -357,7 +357,7 @@ impl Question<'_> {
             for base in find_bases(self.facts, self.claim, self.against, other, self.direction) {
                 for &form in self.allowed_forms() {
                     if self.claim.printed.matches(self.value_in_unit(form, base.system, base.against)) == Match::Rounded
-                        && !self.wrong_way(&base)
+                        && !self.is_wrong_way(&base)
                     {
                         let because = format!("it compares each side's {other}: {}", self.arithmetic_text(form, &base));
                         return Some(Found::new(FindingStatus::Mislabelled, right, because));
@@ -369,11 +369,11 @@ impl Question<'_> {
     }
 
     /// Makes the finding that the figure does not follow, with the arithmetic of the label's forms.
-    fn not_at_all(&self, bases: &[Base], right: Option<f64>) -> Found {
+    fn make_comparison_unfollowed(&self, bases: &[Base], right: Option<f64>) -> Found {
         let Some(base) = bases.first() else { return Found::new(FindingStatus::CannotBeChecked, right, "") };
         let arithmetic: Vec<String> =
             self.allowed_forms().iter().map(|form| self.arithmetic_text(*form, base)).collect();
-        let way = if self.wrong_way(base) { "; and the other side is the better one" } else { "" };
+        let way = if self.is_wrong_way(base) { "; and the other side is the better one" } else { "" };
         let mut because = format!("{}{way}", arithmetic.join(", or "));
         // Wrong printed figures are reported above; this comparison has another source.
         if let (Some(printed), false) = (bases.iter().find(|base| base.is_printed()), base.is_printed()) {

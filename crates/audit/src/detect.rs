@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use crate::figure::number_text;
 use crate::finding::{Remark, RemarkKind};
-use crate::level::{Level, LevelKind, find_levels, in_unit};
+use crate::level::{Level, LevelKind, convert_to_unit, find_levels};
 use crate::statistic::{Comparing, Estimate, Statistic};
 use crate::table::{Keys, Measured, PublishedClaim, TableFacts};
 
@@ -23,13 +23,13 @@ const ONE_STEP: f64 = 1.01;
 
 /// Finds what is remarkable about the table besides its figures: units, spreads, totals, clocks and so on.
 pub fn find_remarks(facts: &TableFacts) -> Vec<Remark> {
-    let mut remarks = check_repetitions(facts);
-    remarks.extend(check_units(facts));
-    remarks.extend(check_spreads(facts));
-    remarks.extend(check_factors(facts));
-    remarks.extend(check_totals(facts));
-    remarks.extend(check_best(facts));
-    remarks.extend(check_clocks(facts));
+    let mut remarks = remark_on_repetitions(facts);
+    remarks.extend(remark_on_units(facts));
+    remarks.extend(remark_on_spreads(facts));
+    remarks.extend(remark_on_factors(facts));
+    remarks.extend(remark_on_totals(facts));
+    remarks.extend(remark_on_best(facts));
+    remarks.extend(remark_on_clocks(facts));
     remarks
 }
 
@@ -54,7 +54,7 @@ fn case_name(keys: &Keys, metric: &str) -> String {
 }
 
 /// Makes remarks on unequal numbers of repetitions, on stated ones without rows, and on unstated ones.
-fn check_repetitions(facts: &TableFacts) -> Vec<Remark> {
+fn remark_on_repetitions(facts: &TableFacts) -> Vec<Remark> {
     let mut by_counts: BTreeMap<Vec<(&str, u64)>, BTreeSet<String>> = BTreeMap::new();
     let mut metrics: BTreeMap<(&Keys, &str), Vec<(&str, u64)>> = BTreeMap::new();
     for ((keys, metric, system), rows) in group_rows(facts) {
@@ -123,7 +123,7 @@ fn list_names(names: BTreeSet<String>) -> String {
 }
 
 /// Makes the remark on estimates without a unit, but for counts, ranks and single values.
-fn check_units(facts: &TableFacts) -> Option<Remark> {
+fn remark_on_units(facts: &TableFacts) -> Option<Remark> {
     let bare = plain_claims(facts).filter(|claim| {
         let is_count = |estimate| {
             matches!(estimate, Estimate::Count | Estimate::CountBelow(_) | Estimate::Rank(_) | Estimate::Value)
@@ -135,7 +135,7 @@ fn check_units(facts: &TableFacts) -> Option<Remark> {
 }
 
 /// Makes the remark on averages that are printed without a spread.
-fn check_spreads(facts: &TableFacts) -> Option<Remark> {
+fn remark_on_spreads(facts: &TableFacts) -> Option<Remark> {
     let averages = plain_claims(facts).filter(|claim| {
         matches!(estimate_of(claim), Some(Estimate::Mean | Estimate::Trimmed | Estimate::Median | Estimate::Best))
     });
@@ -161,7 +161,7 @@ fn has_spread(facts: &TableFacts, claim: &PublishedClaim) -> bool {
 }
 
 /// Makes the remark on factors in which the systems differ, if these are more than one.
-fn check_factors(facts: &TableFacts) -> Option<Remark> {
+fn remark_on_factors(facts: &TableFacts) -> Option<Remark> {
     let mut values: IndexMap<&str, Vec<(&str, &str)>> = IndexMap::new();
     for factor in &facts.factors {
         values.entry(&factor.name).or_default().push((&factor.system, &factor.value));
@@ -183,7 +183,7 @@ fn check_factors(facts: &TableFacts) -> Option<Remark> {
 }
 
 /// Makes remarks on running totals among the measurements, and on values that stay while other metrics vary.
-fn check_totals(facts: &TableFacts) -> Vec<Remark> {
+fn remark_on_totals(facts: &TableFacts) -> Vec<Remark> {
     let mut growing: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut constant: Vec<String> = Vec::new();
     for ((keys, metric, system), rows) in group_rows(facts) {
@@ -244,7 +244,7 @@ fn varies_elsewhere(facts: &TableFacts, row: &Measured) -> bool {
 }
 
 /// Makes the remark on figures that are the best of several runs.
-fn check_best(facts: &TableFacts) -> Option<Remark> {
+fn remark_on_best(facts: &TableFacts) -> Option<Remark> {
     let of_best = facts.claims.iter().filter(|claim| estimate_of(claim) == Some(Estimate::Best));
     let labels: BTreeSet<String> = of_best.map(|claim| claim.label.clone()).collect();
     (!labels.is_empty()).then(|| {
@@ -254,7 +254,7 @@ fn check_best(facts: &TableFacts) -> Option<Remark> {
 }
 
 /// Makes remarks on values in steps of a clock, and on claims whose sides differ by one step or less.
-fn check_clocks(facts: &TableFacts) -> Vec<Remark> {
+fn remark_on_clocks(facts: &TableFacts) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut steps: BTreeMap<(&Keys, &str), (f64, &str)> = BTreeMap::new();
     for ((keys, metric, system), rows) in group_rows(facts) {
@@ -272,7 +272,7 @@ fn check_clocks(facts: &TableFacts) -> Vec<Remark> {
         let unit = facts.unit_of(claim);
         if let Some((step, of_rows)) = steps.get(&(&claim.keys, claim.metric.as_str()))
             && let Some(difference) = difference_of_rows(facts, claim)
-            && difference <= ONE_STEP * in_unit(*step, of_rows, unit)
+            && difference <= ONE_STEP * convert_to_unit(*step, of_rows, unit)
         {
             let text = format!(
                 "{}: refused, the sides differ by {} {unit}, one step of the clock or less",

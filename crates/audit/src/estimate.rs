@@ -58,13 +58,13 @@ fn find_status(facts: &TableFacts, claim: &PublishedClaim) -> Found {
         return Found::new(FindingStatus::CannotBeChecked, None, because);
     };
     check_by_label(claim, &levels, statistic.estimate, direction, right)
-        .or_else(|| within_rounding(claim, primary, statistic.estimate, direction, right))
+        .or_else(|| check_estimate_rounding(claim, primary, statistic.estimate, direction, right))
         .or_else(|| {
-            let because = other_reading(facts, claim, &levels, statistic.estimate, direction, right)?;
+            let because = explain_other_reading(facts, claim, &levels, statistic.estimate, direction, right)?;
             Some(Found::new(FindingStatus::Mislabelled, Some(right), because))
         })
         .or_else(|| check_subsets(facts, claim, &levels, statistic.estimate, direction, right))
-        .unwrap_or_else(|| not_at_all(facts, claim, &levels, statistic.estimate, right))
+        .unwrap_or_else(|| make_estimate_unfollowed(facts, claim, &levels, statistic.estimate, right))
 }
 
 /// Finds the levels that a figure may be of; for a cell of the printed table only its own repetition.
@@ -122,7 +122,7 @@ fn check_by_label(
 }
 
 /// Makes a rounding finding if unrounded rows could have given the printed figure.
-fn within_rounding(
+fn check_estimate_rounding(
     claim: &PublishedClaim,
     level: &Level,
     estimate: Estimate,
@@ -156,7 +156,7 @@ fn reading_text(claim: &PublishedClaim, level: &Level, estimate: Estimate) -> St
 }
 
 /// Names the reading, other than the label's, by which the figure follows: another estimate, another unit, the other side.
-fn other_reading(
+fn explain_other_reading(
     facts: &TableFacts,
     claim: &PublishedClaim,
     levels: &[Level],
@@ -236,7 +236,13 @@ fn check_subsets(
 }
 
 /// Makes the finding that an estimate does not follow, or is impossible, with what the levels give.
-fn not_at_all(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], estimate: Estimate, right: f64) -> Found {
+fn make_estimate_unfollowed(
+    facts: &TableFacts,
+    claim: &PublishedClaim,
+    levels: &[Level],
+    estimate: Estimate,
+    right: f64,
+) -> Found {
     let digits = claim.printed.decimals + 1;
     let mut notes: Vec<String> = Vec::new();
     for level in levels.iter().skip(1) {
@@ -249,7 +255,7 @@ fn not_at_all(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], esti
     for note in notes {
         because.push_str(&format!(", {note}"));
     }
-    if let Some(grim) = levels.iter().find_map(|level| grim_of(level, estimate, &claim.printed)) {
+    if let Some(grim) = levels.iter().find_map(|level| why_fails_grim(level, estimate, &claim.printed)) {
         return Found::new(FindingStatus::Impossible, Some(right), format!("{grim}; {because}"));
     }
     because.push_str(&hints_for(facts, claim, levels, estimate, right));
@@ -285,15 +291,15 @@ fn hints_for(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], estim
 /// Explains why counted rows cannot have the printed mean, by the GRIM test; `None` if they can.
 /// Brown & Heathers, "The GRIM test", Social Psychological and Personality Science 8, 2017. For counted rows only:
 /// measured values are whole only by rounding.
-fn grim_of(level: &Level, estimate: Estimate, printed: &Printed) -> Option<String> {
+fn why_fails_grim(level: &Level, estimate: Estimate, printed: &Printed) -> Option<String> {
     let single = level.values.iter().all(|v| v.count == 1);
     (estimate == Estimate::Mean && single)
-        .then(|| impossible_mean(printed, level.value_count(), level.grain?))
+        .then(|| why_mean_impossible(printed, level.value_count(), level.grain?))
         .flatten()
 }
 
 /// Explains why no `n` multiples of `grain` have this mean; `None` if some do.
-fn impossible_mean(printed: &Printed, n: u64, grain: f64) -> Option<String> {
+fn why_mean_impossible(printed: &Printed, n: u64, grain: f64) -> Option<String> {
     let value = printed.value?;
     let step = grain / n as f64;
     let steps = value / step;
@@ -314,7 +320,7 @@ fn impossible_mean(printed: &Printed, n: u64, grain: f64) -> Option<String> {
 /// Checks a figure without rows: a mean may be impossible, anything else cannot be checked.
 fn check_without_rows(claim: &PublishedClaim, estimate: Estimate) -> Found {
     if let (Estimate::Mean, Some(n), Some(grain)) = (estimate, claim.n, claim.grain)
-        && let Some(because) = impossible_mean(&claim.printed, n, grain)
+        && let Some(because) = why_mean_impossible(&claim.printed, n, grain)
     {
         return Found::new(FindingStatus::Impossible, None, because);
     }
@@ -326,7 +332,7 @@ fn check_without_rows(claim: &PublishedClaim, estimate: Estimate) -> Found {
 }
 
 /// Names an estimate of both sides, for messages: `the means`, `each side's median`.
-pub fn of_estimate(estimate: Estimate, comparing: Comparing) -> String {
+pub fn estimate_words(estimate: Estimate, comparing: Comparing) -> String {
     match (estimate, comparing) {
         (Estimate::Value, _) => "the values".to_owned(),
         (Estimate::Mean, _) => "the means".to_owned(),

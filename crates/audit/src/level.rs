@@ -110,14 +110,15 @@ pub fn find_levels(
     }
     let is_counted = facts.rows_of(system, keys, metric).next().is_some_and(|row| row.grain.is_some());
     // Trailing zeros may have been dropped, so the longest decides.
-    let digit = cells.iter().map(|claim| in_unit(claim.printed.last_digit_unit(), &claim.unit, unit)).reduce(f64::min);
+    let digit =
+        cells.iter().map(|claim| convert_to_unit(claim.printed.last_digit_unit(), &claim.unit, unit)).reduce(f64::min);
     let rounding = match digit {
         Some(digit) if !is_counted => 0.5 * digit,
         _ => 0.0,
     };
     if !cells.is_empty() {
         let values = cells.iter().filter_map(|claim| {
-            let value = in_unit(claim.printed.value?, &claim.unit, unit);
+            let value = convert_to_unit(claim.printed.value?, &claim.unit, unit);
             Some(LevelValue { value, count: 1, repetition: claim.repetition.unwrap_or(0), rounding })
         });
         levels.push(Level::from_values(LevelKind::Cells, values.collect()));
@@ -126,7 +127,7 @@ pub fn find_levels(
 }
 
 /// Converts the value to another unit, or leaves it as it is where nothing converts it.
-pub fn in_unit(value: f64, from: &str, to: &str) -> f64 {
+pub fn convert_to_unit(value: f64, from: &str, to: &str) -> f64 {
     Ratio::between(from, to).map_or(value, |ratio| ratio.apply(value))
 }
 
@@ -137,12 +138,12 @@ fn plain_level(rows: Vec<&Measured>, unit: &str) -> Option<Level> {
     }
     let rounding = rounding_of(&rows);
     let values = rows.iter().map(|row| LevelValue {
-        value: in_unit(row.value, &row.unit, unit),
+        value: convert_to_unit(row.value, &row.unit, unit),
         count: row.count.unwrap_or(1),
         repetition: row.repetition.unwrap_or(0),
-        rounding: in_unit(rounding, &row.unit, unit),
+        rounding: convert_to_unit(rounding, &row.unit, unit),
     });
-    let grains = rows.iter().map(|row| row.grain.map(|grain| in_unit(grain, &row.unit, unit)));
+    let grains = rows.iter().map(|row| row.grain.map(|grain| convert_to_unit(grain, &row.unit, unit)));
     Some(Level {
         kind: LevelKind::Rows,
         values: values.collect(),

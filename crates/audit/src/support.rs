@@ -165,10 +165,14 @@ impl<'a> Questions<'a> {
             // What compares has a unit of its own.
             let unit = printed.next().map_or("", |one| one.unit.as_str());
             let Some(row) = lines.get(&claim.line) else { return Vec::new() };
-            return level.values.iter().map(|one| as_measured(row, system, one.repetition, one.value, unit)).collect();
+            return level
+                .values
+                .iter()
+                .map(|one| make_measured_row(row, system, one.repetition, one.value, unit))
+                .collect();
         }
         let made = printed.filter_map(|cell| {
-            Some(as_measured(lines.get(&cell.line)?, system, cell.repetition?, cell.printed.value?, &cell.unit))
+            Some(make_measured_row(lines.get(&cell.line)?, system, cell.repetition?, cell.printed.value?, &cell.unit))
         });
         made.collect()
     }
@@ -223,7 +227,7 @@ pub fn collect_support(facts: &TableFacts, judgements: &Judgements) -> Vec<Suppo
 }
 
 /// Makes a measured row of a system from another row's case, with this value.
-fn as_measured(row: &Row, system: &str, repetition: u32, value: f64, unit: &str) -> Row {
+fn make_measured_row(row: &Row, system: &str, repetition: u32, value: f64, unit: &str) -> Row {
     Row {
         system: system.to_owned(),
         kind: tidy::MEASURED.to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use formats::FormatError;
 use formats::dimension::Ratio;
-use formats::imported::{direction_of, names_a_quantity};
+use formats::imported::{guess_direction, names_a_quantity};
 use formats::tidy::{Row, Table};
 use indexmap::{IndexMap, IndexSet};
 use model::{Direction, Point, Reading};
@@ -287,7 +287,7 @@ pub(crate) fn is_condensed(row: &Row) -> bool {
 }
 
 /// Reads a row's positive number in a column; fails if it is none.
-fn positive_number(row: &Row, name: &str) -> Result<Option<u64>, FormatError> {
+fn read_positive_number(row: &Row, name: &str) -> Result<Option<u64>, FormatError> {
     let Some(text) = text_of(row, name) else { return Ok(None) };
     let number = text.parse().ok().filter(|n| *n > 0);
     number.map(Some).ok_or_else(|| {
@@ -296,7 +296,7 @@ fn positive_number(row: &Row, name: &str) -> Result<Option<u64>, FormatError> {
 }
 
 /// Reads the stated step of a row's value; fails if it is no number above 0.
-fn grain_of(row: &Row) -> Result<Option<f64>, FormatError> {
+fn read_grain(row: &Row) -> Result<Option<f64>, FormatError> {
     let Some(text) = text_of(row, GRAIN) else { return Ok(None) };
     let grain = formats::text::parse_number(&text).filter(|grain| *grain > 0.0);
     grain.map(Some).ok_or_else(|| FormatError::at_line(row.line, "grain: the step of a value is a number above 0"))
@@ -327,8 +327,8 @@ fn is_counted(metric: &str, unit: &str) -> bool {
 
 /// Reads a row as measured; `None` if it has no value.
 fn read_measured(row: &Row) -> Result<Option<Measured>, FormatError> {
-    let count = positive_number(row, COUNT)?;
-    let stated = grain_of(row)?;
+    let count = read_positive_number(row, COUNT)?;
+    let stated = read_grain(row)?;
     let Reading::Value(value) = row.value else { return Ok(None) };
     let decimals = decimals_of(&row.written);
     Ok(Some(Measured {
@@ -338,7 +338,7 @@ fn read_measured(row: &Row) -> Result<Option<Measured>, FormatError> {
         repetition: row.repetition,
         metric: row.metric.clone(),
         unit: row.unit.clone(),
-        direction: row.direction.or_else(|| direction_of(&row.metric, &row.unit)),
+        direction: row.direction.or_else(|| guess_direction(&row.metric, &row.unit)),
         value,
         digit: 10_f64.powi(-decimals),
         grain: stated.or_else(|| (is_counted(&row.metric, &row.unit) && decimals == 0).then_some(1.0)),
@@ -378,10 +378,10 @@ fn read_claim(row: &Row) -> Result<PublishedClaim, FormatError> {
         repetition: row.repetition,
         metric: row.metric.clone(),
         unit: row.unit.clone(),
-        direction: row.direction.or_else(|| direction_of(&row.metric, &row.unit)),
+        direction: row.direction.or_else(|| guess_direction(&row.metric, &row.unit)),
         printed: Printed::parse(&row.written),
-        n: positive_number(row, N)?,
-        grain: grain_of(row)?,
+        n: read_positive_number(row, N)?,
+        grain: read_grain(row)?,
         label: text_of(row, LABEL).map_or_else(|| claim_label(row, statistic), std::borrow::Cow::into_owned),
         statistic,
         against,

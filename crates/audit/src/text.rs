@@ -44,7 +44,7 @@ pub fn render(audit: &Audit, width: usize) -> String {
 
 /// Renders a checked figure as a line of the text table, its label padded to a width.
 fn figure_line(figure: &Checked, label: usize) -> String {
-    let printed = with_unit(&figure.printed, &figure.unit);
+    let printed = append_fitting_unit(&figure.printed, &figure.unit);
     let right = figure.right_text();
     let name = pad_to_width(&figure.label, label);
     let trimmed = format!("{name} {printed:>PRINTED$} {right:>RIGHT$}   {}", figure.status.words());
@@ -53,7 +53,7 @@ fn figure_line(figure: &Checked, label: usize) -> String {
 
 /// Appends the unit to a printed figure if both fit the column.
 /// A long unit is left to the label.
-pub(crate) fn with_unit(printed: &str, unit: &str) -> String {
+pub(crate) fn append_fitting_unit(printed: &str, unit: &str) -> String {
     let whole = if unit.is_empty() { printed.to_owned() } else { format!("{printed} {unit}") };
     if whole.width() <= PRINTED { whole } else { printed.to_owned() }
 }

@@ -39,7 +39,7 @@ struct Data {
 }
 
 fn between(rng: &mut Rng, low: usize, high: usize) -> usize {
-    low + rng.below(high - low + 1)
+    low + rng.draw_below(high - low + 1)
 }
 
 /// Has exactly the written digits.
@@ -64,7 +64,7 @@ fn data_of(rng: &mut Rng, number: usize, n: usize) -> Data {
     let decimals = between(rng, 0, 3);
     let level = 10_f64.powf(1.5 + 3.0 * rng.next_f64());
     let spread = 0.02 + 0.3 * rng.next_f64();
-    let (unit, direction) = [("ms", "lower"), ("tx/s", "higher"), (COUNTED, "higher")][rng.below(3)];
+    let (unit, direction) = [("ms", "lower"), ("tx/s", "higher"), (COUNTED, "higher")][rng.draw_below(3)];
     let sides = ["a", "b"].map(|name| {
         let centre = level * (1.0 + rng.next_f64());
         let values = (0..n).map(|_| centre * (1.0 + spread * (rng.next_f64() - 0.5)));
@@ -158,7 +158,7 @@ fn print_all(rng: &mut Rng, text: &mut Text, data: &Data) {
         text.printed(side.name, data, data.unit, &round(ends[ends.len() - 1], data.digits), "max", "");
         text.printed(side.name, data, "", &ends.len().to_string(), "count", "");
     }
-    let of: Named = if rng.below(2) == 0 { ("mean", mean) } else { ("median", median) };
+    let of: Named = if rng.draw_below(2) == 0 { ("mean", mean) } else { ("median", median) };
     let (best, worst) = ordered(data, of.1);
     let (x, y) = (of.1(&best.values), of.1(&worst.values));
     let is_time = data.direction == "lower";
@@ -212,7 +212,7 @@ fn nothing_is_found_in_correct_tables() {
         }
         print_computed(&mut rng, &mut text, 9);
         // Enough rows for a clock to show.
-        if rng.below(5) == 0 {
+        if rng.draw_below(5) == 0 {
             let many = data_of(&mut rng, 8, 30);
             text.measured(&many);
             print_all(&mut rng, &mut text, &many);
@@ -290,9 +290,9 @@ fn a_wrong_figure_is_found() {
         slip(rng, text, |rng, data| {
             let right = round(mean(&data.sides[0].values), data.digits + 1);
             let mut digits: Vec<char> = right.chars().collect();
-            let at = rng.below(digits.len());
+            let at = rng.draw_below(digits.len());
             let digit = digits[at].to_digit(10)?;
-            digits[at] = char::from_digit((digit + 1 + rng.below(8) as u32) % 10, 10)?;
+            digits[at] = char::from_digit((digit + 1 + rng.draw_below(8) as u32) % 10, 10)?;
             Some((digits.into_iter().collect(), "mean".to_owned()))
         })
     });
@@ -301,7 +301,7 @@ fn a_wrong_figure_is_found() {
     });
     measure("wrong count", &Wanted::Status(FindingStatus::DoesNotFollow), |rng, text| {
         slip(rng, text, |rng, data| {
-            Some(((data.sides[0].values.len() + 1 + rng.below(3)).to_string(), "count".to_owned()))
+            Some(((data.sides[0].values.len() + 1 + rng.draw_below(3)).to_string(), "count".to_owned()))
         })
     });
     measure("wrong winner", &Wanted::Status(FindingStatus::DoesNotFollow), |rng, text| {
@@ -411,7 +411,7 @@ fn rows_that_were_left_out_are_found() {
     measure("one row left out", &Wanted::Status(FindingStatus::Subset), |rng, text| {
         slip(rng, text, |rng, data| {
             let mut values = data.sides[0].values.clone();
-            values.remove(rng.below(values.len()));
+            values.remove(rng.draw_below(values.len()));
             let (wrong, right) =
                 (round(mean(&values), data.digits + 2), round(mean(&data.sides[0].values), data.digits + 2));
             (wrong != right).then_some((wrong, "mean".to_owned()))
@@ -432,7 +432,7 @@ fn rows_that_were_left_out_are_found() {
 fn an_impossible_mean_is_found() {
     measure("impossible mean", &Wanted::Status(FindingStatus::Impossible), |rng, text| {
         let n = between(rng, 3, 9);
-        let value = format!("{}.{:02}", between(rng, 100, 5_000), rng.below(100));
+        let value = format!("{}.{:02}", between(rng, 100, 5_000), rng.draw_below(100));
         let target: f64 = value.parse().unwrap();
         let nearest = (target * n as f64) as usize;
         let possible = (nearest - 2..nearest + 3).any(|sum| format!("{:.2}", sum as f64 / n as f64) == value);
@@ -483,7 +483,7 @@ fn what_is_wrong_with_a_table_is_found() {
     measure("totals", &Wanted::Remark(RemarkKind::NotDifferenced), |rng, text| {
         let (each, mut total) = (between(rng, 500, 5_000), 0);
         for repetition in 1..=between(rng, 5, 10) {
-            total += each + rng.below(each / 10);
+            total += each + rng.draw_below(each / 10);
             text.raw(&format!("a,{repetition},writes,,neither,,{total},,,,,,"));
         }
         text.raw(&format!("a,,writes,,neither,printed,{total},max,,,,,"));

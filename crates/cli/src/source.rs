@@ -191,7 +191,7 @@ fn leave_out_missing_systems(plan: &mut Plan, registry: &Registry) -> Result<Vec
         return Err(CliError::from(failure));
     }
     let left_out = missing.into_iter().map(|(name, failure)| {
-        plan.without_system(&name);
+        plan.remove_system(&name);
         let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
         format!("system `{name}` is optional and left out: {failure}{hint}")
     });

@@ -331,7 +331,7 @@ impl<'a> Conductor<'a> {
         if let Some(system) = self.plan.system(name) {
             let (engine, _) = self.registry.resolve_system(system).map_err(failed)?;
             for caution in engine.spec().cautions {
-                facts.passing(caution.fact_name(), caution.text());
+                facts.record_passing(caution.fact_name(), caution.text());
             }
         }
         Ok(facts)

@@ -341,7 +341,7 @@ impl Site for Here {
             add_facts_of_cases(system, cases, &mut facts)?;
         }
         for (table, held) in empty_tables::which_hold_rows(system, &programs_on_tables_of_others(cases))? {
-            facts.passing(format!("{}{table}", empty_tables::TABLE), held);
+            facts.record_passing(format!("{}{table}", empty_tables::TABLE), held);
         }
         Ok(facts)
     }
@@ -455,12 +455,12 @@ fn add_facts_of_cases(system: &dyn System, cases: &[(&Case, &Task)], facts: &mut
         }
     }
     for (name, values) in facts_of_loads(cases) {
-        facts.passing(name, values.into_iter().collect::<Vec<_>>().join("; "));
+        facts.record_passing(name, values.into_iter().collect::<Vec<_>>().join("; "));
     }
     let own = cases.iter().filter(|(_, task)| task.tables() == Tables::Own);
     let resets: BTreeSet<String> = own.filter_map(|(_, task)| system.explain_reset(&task.dataset)).collect();
     if !resets.is_empty() {
-        facts.identity(model::facts::RESET, resets.into_iter().collect::<Vec<_>>().join("; "));
+        facts.record_identity(model::facts::RESET, resets.into_iter().collect::<Vec<_>>().join("; "));
     }
     Ok(())
 }

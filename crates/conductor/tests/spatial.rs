@@ -142,7 +142,7 @@ fn mysql_answers_as_the_oracle_does() {
             }
         }
         assert_eq!(reading(&record, "answers_right"), &Reading::Value(13.0));
-        let union = Reading::Unavailable(Absence::Unsupported.because("the engine has no union as an aggregate"));
+        let union = Reading::Unavailable(Absence::Unsupported.with_reason("the engine has no union as an aggregate"));
         assert_eq!(reading(&record, "elapsed/S8-union"), &union);
         system.drop_all().unwrap();
     }
@@ -172,7 +172,7 @@ fn judge_mariadb(bin_dir: Option<String>) {
     }
     let Reading::Unavailable(why) = reading(&record, "elapsed/suite") else { panic!("a total without S8") };
     assert!(why.reason.starts_with("no total without S"), "{why}");
-    let union = Reading::Unavailable(Absence::Unsupported.because("the engine has no union as an aggregate"));
+    let union = Reading::Unavailable(Absence::Unsupported.with_reason("the engine has no union as an aggregate"));
     assert_eq!(reading(&record, "elapsed/S8-union"), &union);
     if product == "MariaDB" {
         // It measures to the nearest corner of the line.

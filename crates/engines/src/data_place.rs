@@ -57,8 +57,8 @@ impl Keeping {
         let flushes = host::disk::flushes_of(path);
         let is_memory = host::disk::filesystem_of(path).is_ok_and(|found| found.backing == Backing::Memory);
         match &flushes {
-            Flushes::PassedOn(words) => facts.passing(STORAGE, words.clone()),
-            Flushes::Dropped(reason) => facts.passing(STORAGE, format!("drops flushes: {reason}")),
+            Flushes::PassedOn(words) => facts.record_passing(STORAGE, words.clone()),
+            Flushes::Dropped(reason) => facts.record_passing(STORAGE, format!("drops flushes: {reason}")),
             Flushes::Unknown(reason) => facts.insert(STORAGE, Err(reason.clone()), Nature::Passing),
         }
         match flushes {
@@ -131,12 +131,12 @@ impl DataPlace {
         let folder = match self {
             DataPlace::Here(folder) => folder,
             DataPlace::Elsewhere(reason) => {
-                facts.unavailable(DATA_FILESYSTEM, reason.clone());
+                facts.record_unavailable(DATA_FILESYSTEM, reason.clone());
                 facts.insert(STORAGE, Err(reason.clone()), Nature::Passing);
                 return Keeping::Disk;
             }
         };
-        facts.passing("data_directory.path", folder.path.display().to_string());
+        facts.record_passing("data_directory.path", folder.path.display().to_string());
         let path = folder.path_from_here("");
         facts.absorb("data_directory", host::facts::path_facts(&path));
         let others: Vec<Keeping> = others(folder).iter().map(|other| Keeping::for_path(other, facts)).collect();

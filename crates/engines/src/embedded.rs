@@ -263,7 +263,7 @@ impl EmbeddedFile {
         let place = DataPlace::of_local_folder(folder_of_file(&path).to_owned(), Some(std::process::id()));
         let companions = self.shape.companions.iter().map(|suffix| companion_path(&path, suffix));
         let keeping = place.add_data_facts(facts, |_| companions.collect());
-        facts.passing("data_directory.path", self.path.display().to_string());
+        facts.record_passing("data_directory.path", self.path.display().to_string());
         facts.set_durability(&place.limit_durability(promised, &keeping));
     }
 

@@ -14,7 +14,7 @@ pub(crate) fn add_isolation_facts(facts: &mut Facts, level: &str, levels: Levels
     let level = level.to_ascii_lowercase().replace(['-', '_'], " ");
     let known = levels.iter().find(|(name, _)| *name == level);
     if let Some((_, allows)) = known {
-        facts.passing(ISOLATION_ALLOWS, *allows);
+        facts.record_passing(ISOLATION_ALLOWS, *allows);
     }
-    facts.passing(ISOLATION, level);
+    facts.record_passing(ISOLATION, level);
 }

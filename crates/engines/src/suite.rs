@@ -77,7 +77,7 @@ pub(crate) fn run_once(system: &dyn System, task: &StreamTask, length: Length) -
 
 /// What a run's commits promised, where the run is marked with that.
 pub(crate) fn marked_tier(record: &RunRecord) -> Option<DurabilityTier> {
-    record.marks.iter().find_map(|mark| mark.kind.of_durability())
+    record.marks.iter().find_map(|mark| mark.kind.promised_durability())
 }
 
 /// A folder in memory that a server's user may write to, if there is one here.

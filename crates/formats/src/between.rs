@@ -25,7 +25,7 @@ pub struct Block<'a> {
 
 /// Lists for each block of results what the lines above it say, without numbers and times of runs.
 /// A block without such lines has those of the one before. `below` stands below the last block.
-pub fn captions(blocks: &[Block<'_>], below: &Lines<'_>) -> Vec<Vec<String>> {
+pub fn list_captions(blocks: &[Block<'_>], below: &Lines<'_>) -> Vec<Vec<String>> {
     let mut above: Vec<Vec<Line>> = blocks.iter().map(|block| line::read_lines(&block.above)).collect();
     let below = line::read_lines(below);
     // What is printed behind every run, the last one too, is of the run above it.
@@ -41,22 +41,22 @@ pub fn captions(blocks: &[Block<'_>], below: &Lines<'_>) -> Vec<Vec<String>> {
     let counted = counted_shapes(&above);
     let mut first = BTreeMap::new();
     let captions: Vec<Vec<String>> = above.iter().map(|lines| distinct_texts(lines, &counted, &mut first)).collect();
-    let mut captions: Vec<Caption> = captions.into_iter().map(Caption::from_lines).collect();
-    let is_separator = captions.len() > 2
-        && captions[0].conditions.is_empty()
-        && captions[2..].iter().all(|one| one.conditions == captions[1].conditions)
-        && !captions[1].conditions.iter().any(|line| sets_something(line));
+    let mut captions: Vec<Caption> = list_captions.into_iter().map(Caption::from_lines).collect();
+    let is_separator = list_captions.len() > 2
+        && list_captions[0].conditions.is_empty()
+        && list_captions[2..].iter().all(|one| one.conditions == list_captions[1].conditions)
+        && !list_captions[1].conditions.iter().any(|line| sets_something(line));
     if is_separator {
-        captions.iter_mut().for_each(|caption| caption.conditions.clear());
+        list_captions.iter_mut().for_each(|caption| caption.conditions.clear());
     }
-    for at in 1..captions.len() {
-        let (before, rest) = captions.split_at_mut(at);
+    for at in 1..list_captions.len() {
+        let (before, rest) = list_captions.split_at_mut(at);
         // `Run 1` behind a warm-up is none.
         let is_run_said = above[at].iter().any(|line| !loads::is_command(&line.text));
         let ends_warm_up = is_run_said && before[at - 1].conditions.iter().any(|line| is_warm_up(line));
-        rest[0].take_over(&before[at - 1], !ends_warm_up);
+        rest[0].fill_in_from(&before[at - 1], !ends_warm_up);
     }
-    captions.into_iter().map(|caption| [caption.conditions, caption.commands].concat()).collect()
+    list_captions.into_iter().map(|caption| [caption.conditions, caption.commands].concat()).collect()
 }
 
 /// Lists for each file what its head says, without numbers and times of runs.
@@ -83,7 +83,7 @@ impl Caption {
     }
 
     /// Fills in the commands of the caption before where there are none, and its conditions if asked.
-    fn take_over(&mut self, before: &Caption, with_conditions: bool) {
+    fn fill_in_from(&mut self, before: &Caption, with_conditions: bool) {
         if self.conditions.is_empty() && with_conditions {
             self.conditions.clone_from(&before.conditions);
         }
@@ -100,17 +100,17 @@ fn sets_something(line: &str) -> bool {
 
 /// Makes a name of each caption: its lines, of long ones and commands the words in which they differ.
 pub fn caption_names(captions: &[Vec<String>]) -> Vec<String> {
-    let distinct: IndexSet<&Vec<String>> = captions.iter().collect();
+    let distinct: IndexSet<&Vec<String>> = list_captions.iter().collect();
     let texts = without_common_lines(&distinct);
     let is_long = texts.iter().any(|text| text.chars().count() > LONG || text.contains(" -"));
     let names = if is_long { without_common_words(&texts) } else { texts };
-    captions.iter().filter_map(|caption| names.get(distinct.get_index_of(caption)?).cloned()).collect()
+    list_captions.iter().filter_map(|caption| names.get(distinct.get_index_of(caption)?).cloned()).collect()
 }
 
 /// Joins the lines of each caption that not all of them have into one line.
 fn without_common_lines(captions: &IndexSet<&Vec<String>>) -> Vec<String> {
-    let filled: Vec<_> = captions.iter().filter(|caption| !caption.is_empty()).collect();
-    let text_of = captions.iter().map(|caption| {
+    let filled: Vec<_> = list_captions.iter().filter(|caption| !caption.is_empty()).collect();
+    let text_of = list_captions.iter().map(|caption| {
         let lines = caption.iter().filter(|line| filled.len() < 2 || !filled.iter().all(|other| other.contains(line)));
         lines.map(|line| bare_words(line)).collect::<Vec<_>>().join(" ")
     });
@@ -152,7 +152,7 @@ mod tests {
                 above.push((number, line));
             }
         }
-        caption_names(&captions(&blocks, &above))
+        caption_names(&list_captions(&blocks, &above))
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl Trail {
     }
 
     /// Gives the captions of results that stand here; `None` if they are those of the last results.
-    pub fn at_results(&mut self) -> Option<Path> {
+    pub fn take_results_path(&mut self) -> Option<Path> {
         let prose = self.prose.take();
         let prose = if self.has_results || self.above.is_empty() { prose } else { None };
         let is_first = !self.has_results;
@@ -208,7 +208,7 @@ pub fn underline_level(line: &str) -> Option<usize> {
 }
 
 /// Finds the title in a line that is no heading: `<details><summary>17</summary>`, `**17**`.
-pub fn title_within(line: &str) -> Option<(Kind, &str)> {
+pub fn find_title(line: &str) -> Option<(Kind, &str)> {
     let line = line.trim();
     let bold = line.strip_prefix("**").and_then(|rest| rest.strip_suffix("**").or_else(|| rest.strip_suffix("**:")));
     let summary = line.split_once("<summary>").map(|(_, rest)| rest.split("</summary>").next().unwrap_or(rest));
@@ -218,7 +218,7 @@ pub fn title_within(line: &str) -> Option<(Kind, &str)> {
 }
 
 /// Gives the words before the colon at a line's end, which title what stands below; the number of a run does not.
-pub fn title_before(line: &str) -> Option<String> {
+pub fn label_title(line: &str) -> Option<String> {
     let words = bare_words(line.trim().trim_end_matches(['*', '_']).strip_suffix(':')?);
     (!is_of_run(&words)).then_some(words)
 }

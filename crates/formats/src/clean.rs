@@ -33,13 +33,13 @@ pub struct Stream {
 pub fn clean_text(text: &str, is_known: fn(&str) -> bool) -> Vec<Stream> {
     let mut lines: Vec<String> = text.lines().map(|line| unwrap_docker_json(&visible_line(line))).collect();
     let quoted = lines.iter().filter(|line| strip_quotation(line).is_some()).count();
-    if quoted >= FEWEST_QUOTED || is_of_most(&lines, |line| without_name(strip_quotation(line))) {
+    if quoted >= FEWEST_QUOTED || is_of_most(&lines, |line| make_unnamed(strip_quotation(line))) {
         lines.iter_mut().for_each(|line| *line = strip_quotation(line).unwrap_or(line).to_owned());
     }
     let mut names: Vec<Vec<String>> = vec![Vec::new(); lines.len()];
     for _ in 0..MOST_PREFIXES {
         let strong = PREFIXES.iter().find(|prefix| is_of_most(&lines, **prefix));
-        let Some(prefix) = strong.or_else(|| weak_prefix(&lines, is_known)) else { break };
+        let Some(prefix) = strong.or_else(|| find_weak_prefix(&lines, is_known)) else { break };
         for (line, names) in lines.iter_mut().zip(&mut names) {
             let Some((name, rest)) = prefix(line) else { continue };
             names.extend(name.split('\t').filter(|name| !name.is_empty()).map(str::to_owned));
@@ -103,7 +103,7 @@ fn is_of_most(lines: &[String], prefix: Prefix) -> bool {
 }
 
 /// Finds a prefix that may as well be words of a tool, of a text that no reader recognises with it.
-fn weak_prefix(lines: &[String], is_known: fn(&str) -> bool) -> Option<&'static Prefix> {
+fn find_weak_prefix(lines: &[String], is_known: fn(&str) -> bool) -> Option<&'static Prefix> {
     let prefix = WEAK_PREFIXES.iter().find(|prefix| is_of_most(lines, **prefix) && has_few_names(lines, **prefix))?;
     if is_known(&lines.join("\n")) { None } else { Some(prefix) }
 }
@@ -160,21 +160,21 @@ fn unwrap_docker_json(line: &str) -> String {
 
 const PREFIXES: [Prefix; 9] = [
     strip_github,
-    |line| without_name(strip_timestamp(line)),
+    |line| make_unnamed(strip_timestamp(line)),
     strip_journal,
     strip_container,
-    |line| without_name(time_of_day(line)),
+    |line| make_unnamed(strip_time_of_day(line)),
     strip_pod,
-    |line| without_name(strip_level(line)),
-    |line| without_name(strip_bar(line)),
-    |line| without_name(strip_build_step(line)),
+    |line| make_unnamed(strip_level(line)),
+    |line| make_unnamed(strip_bar(line)),
+    |line| make_unnamed(strip_build_step(line)),
 ];
 
 /// Those that may also be words of a tool.
 const WEAK_PREFIXES: [Prefix; 3] = [strip_program, strip_bracketed, strip_host];
 
 /// Makes the rest of a line one of no name.
-fn without_name(rest: Option<&str>) -> Option<(&str, &str)> {
+fn make_unnamed(rest: Option<&str>) -> Option<(&str, &str)> {
     rest.map(|rest| ("", rest))
 }
 
@@ -209,7 +209,7 @@ fn strip_timestamp(line: &str) -> Option<&str> {
     let (bare, is_bracketed) = line.strip_prefix('[').map_or((line, false), |bare| (bare, true));
     let rest = match after_date(bare) {
         Some(rest) => rest.strip_prefix(['T', ' ', '_'])?,
-        None => month_and_day(bare)?,
+        None => after_month_and_day(bare)?,
     };
     let rest = after_zone(after_fraction(after_clock(rest)?));
     let rest = if is_bracketed { rest.strip_prefix(']')? } else { rest };
@@ -229,7 +229,7 @@ fn behind_gitlab_stream(rest: &str) -> Option<&str> {
 }
 
 /// Gives what follows a month and day, `Nov 26 `.
-fn month_and_day(line: &str) -> Option<&str> {
+fn after_month_and_day(line: &str) -> Option<&str> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let rest = MONTHS.iter().find_map(|month| line.strip_prefix(month))?.trim_start_matches(' ');
     rest.strip_prefix(|c: char| c.is_ascii_digit())?.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(' ')
@@ -288,7 +288,7 @@ fn is_stream_name(name: &str) -> bool {
 }
 
 /// Takes off a time of day: `05:09:19 text`, in brackets or not.
-fn time_of_day(line: &str) -> Option<&str> {
+fn strip_time_of_day(line: &str) -> Option<&str> {
     match line.strip_prefix('[') {
         Some(bare) => after_blank(after_fraction(after_clock(bare)?).strip_prefix(']')?),
         None => after_blank(after_fraction(after_clock(line)?)),

@@ -68,7 +68,7 @@ fn copies_of_blocks(runs: &[Vec<ImportedResult>]) -> Vec<bool> {
     }
     let mut at = if runs.len() > MOST_RUNS { runs.len() } else { 0 };
     while at < runs.len() {
-        let length = (0..at).map(|before| length_in_common(&texts[..at], before, &texts[at..])).max().unwrap_or(0);
+        let length = (0..at).map(|before| count_common_texts(&texts[..at], before, &texts[at..])).max().unwrap_or(0);
         if length > 1 && digits_of_runs(&runs[at..at + length]) >= 2 * TELLING_DIGITS {
             copies[at..at + length].fill(true);
         }
@@ -78,7 +78,7 @@ fn copies_of_blocks(runs: &[Vec<ImportedResult>]) -> Vec<bool> {
 }
 
 /// Counts the texts from a place on that the next ones equal, too.
-fn length_in_common(earlier: &[String], place: usize, next: &[String]) -> usize {
+fn count_common_texts(earlier: &[String], place: usize, next: &[String]) -> usize {
     earlier[place..].iter().zip(next).take_while(|(one, other)| one == other).count()
 }
 
@@ -95,7 +95,7 @@ fn note_copies(import: &mut Imported, copies: usize) {
 }
 
 /// Removes all results of a file that equals an earlier one of its system, and notes it.
-pub fn without_results(mut import: Imported) -> Imported {
+pub fn remove_copied_results(mut import: Imported) -> Imported {
     let copies = std::mem::take(&mut import.results).len();
     note_copies(&mut import, copies);
     import

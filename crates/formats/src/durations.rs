@@ -94,7 +94,7 @@ impl SampledDurations {
 
     /// Makes the measurements of failures, and of latencies in µs under étalon's own ids (`response_mean` …).
     /// Mean and shortest are of successes, all others count failures.
-    pub fn measurements(&self, failed: u64) -> Vec<Measurement> {
+    pub fn make_latency_measurements(&self, failed: u64) -> Vec<Measurement> {
         let share = Measurement::failed_share(Reading::percent_failed(failed, self.count));
         let mut all =
             vec![share, latency_measurement("response_mean", Role::Secondary, micros_reading(self.mean_ns()))];
@@ -128,7 +128,7 @@ impl SampledDurations {
     }
 
     /// Makes the histogram of a whole run as it is stored; `None` if empty.
-    pub fn series(&self, host: &str, elapsed_s: f64, errors: u64) -> Option<Series> {
+    pub fn make_series(&self, host: &str, elapsed_s: f64, errors: u64) -> Option<Series> {
         if self.count == 0 {
             return None;
         }
@@ -186,6 +186,6 @@ mod tests {
         let mut twice = durations.clone();
         twice.merge(&durations);
         assert_eq!((twice.count(), twice.mean_ns()), (40, Some(10_500.0)));
-        assert!(twice.series("a", 1.5, 0).is_some_and(|series| series.length_ms == 1_500));
+        assert!(twice.make_series("a", 1.5, 0).is_some_and(|series| series.length_ms == 1_500));
     }
 }

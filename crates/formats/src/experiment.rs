@@ -60,14 +60,14 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     if shape.systems.is_empty() {
         return Err(FormatError::of_whole("there are no results to import"));
     }
-    shape.check_size()?;
+    shape.number_points()?;
     let dimensions = learn_dimensions(&all)?;
     let mut taken: BTreeMap<u32, Taken> = BTreeMap::new();
     let mut placed = Vec::new();
     for (import, result) in &all {
         let case = shape.case_index(result);
         let rounds = taken.entry(case).or_default();
-        let round = free_round(result, rounds)?;
+        let round = find_round(result, rounds)?;
         rounds.rounds.insert(round);
         placed.push((round, case, run_record(import, result, &dimensions), &result.repeated));
     }
@@ -89,7 +89,7 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     }
     let order = known_order(imports, &all);
     let of_one = if order == Some(Order::Interleaved) { experiment_of(&all) } else { None };
-    let (facts, plan) = (shape.facts(imports, order, of_one), shape.make_plan(name, rounds, order, &rules));
+    let (facts, plan) = (shape.collect_facts(imports, order, of_one), shape.make_plan(name, rounds, order, &rules));
     Ok(Experiment { plan, runs, repeated, notes: gaps.into_values().collect(), facts })
 }
 
@@ -129,12 +129,14 @@ fn place_of(all: &[ResolvedResult<'_>], at: usize) -> String {
 fn known_order(imports: &[Imported], all: &[ResolvedResult<'_>]) -> Option<Order> {
     // A table that was imported itself before has an order in name only.
     match () {
-        () if imports.iter().all(|import| order_of(import) == Some(Order::Interleaved))
+        () if imports.iter().all(|import| exported_order(import) == Some(Order::Interleaved))
             && experiment_of(all).is_some() =>
         {
             Some(Order::Interleaved)
         }
-        () if imports.iter().any(|import| order_of(import) == Some(Order::Sequential)) || one_side_was_first(all) => {
+        () if imports.iter().any(|import| exported_order(import) == Some(Order::Sequential))
+            || one_side_was_first(all) =>
+        {
             Some(Order::Sequential)
         }
         () => None,
@@ -142,7 +144,7 @@ fn known_order(imports: &[Imported], all: &[ResolvedResult<'_>]) -> Option<Order
 }
 
 /// Gives the order that étalon's own table tells of its rounds.
-fn order_of(import: &Imported) -> Option<Order> {
+fn exported_order(import: &Imported) -> Option<Order> {
     let rules = import.rules.as_ref().filter(|rules| rules.repetitions == Repetitions::Rounds);
     rules.map(|rules| rules.order)
 }
@@ -204,7 +206,7 @@ impl Shape {
     }
 
     /// Numbers the points of each benchmark, and fails if there are too many cases.
-    fn check_size(&mut self) -> Result<(), FormatError> {
+    fn number_points(&mut self) -> Result<(), FormatError> {
         let mut points = 0;
         for benchmark in self.benchmarks.values_mut() {
             benchmark.before = points;
@@ -288,7 +290,7 @@ impl Shape {
             allow_different_rows: allow(|rules| rules.allow_different_rows),
         };
         let benchmarks = self.benchmarks.iter().map(|(name, Points { points, keys, .. })| Benchmark {
-            points: points.values().map(|point| with_unknown(keys, point.clone())).collect(),
+            points: points.values().map(|point| fill_unknown_keys(keys, point.clone())).collect(),
             name: name.clone(),
             workload: exported_benchmark(all_rules, name)
                 .map_or_else(|| IMPORTED.to_owned(), |known| known.workload.clone()),
@@ -334,7 +336,12 @@ impl Shape {
     }
 
     /// Collects the facts of each system from the files that its results are from.
-    fn facts(&self, imports: &[Imported], order: Option<Order>, experiment: Option<&str>) -> BTreeMap<String, Facts> {
+    fn collect_facts(
+        &self,
+        imports: &[Imported],
+        order: Option<Order>,
+        experiment: Option<&str>,
+    ) -> BTreeMap<String, Facts> {
         let mut all = BTreeMap::new();
         let systems = imports.iter().map(|import| import.results.iter().map(|r| r.system.as_str()).collect());
         let systems: Vec<BTreeSet<&str>> = systems.collect();
@@ -346,10 +353,10 @@ impl Shape {
             let mut facts = Facts::default();
             let (mut sources, mut tools, mut notes) = (Vec::new(), IndexSet::new(), IndexSet::new());
             if order.is_some() {
-                facts.passing(PAIRING, ROUNDS);
+                facts.record_passing(PAIRING, ROUNDS);
             }
             if let Some(experiment) = experiment {
-                facts.passing(OF_EXPERIMENT, experiment);
+                facts.record_passing(OF_EXPERIMENT, experiment);
             }
             for (import, _) in of_system.clone() {
                 if let Some((ended, of)) = import.rules.as_ref().and_then(|rules| rules.ended) {
@@ -361,21 +368,24 @@ impl Shape {
                 let own = import.facts.get(system).into_iter().flat_map(|facts| &facts.entries);
                 facts.entries.extend(own.map(|(name, fact)| (name.clone(), fact.clone())));
                 for unknown in &import.unknown {
-                    facts.unavailable(format!("imported.{unknown}"), format!("{} does not tell it", import.source));
+                    facts.record_unavailable(
+                        format!("imported.{unknown}"),
+                        format!("{} does not tell it", import.source),
+                    );
                 }
             }
             let lines = heads::lines_in_common(of_system.clone().map(|(_, above)| above));
             heads::facts_above(system, &lines, &everywhere)
                 .into_iter()
-                .for_each(|(name, value)| facts.identity(name, value));
+                .for_each(|(name, value)| facts.record_identity(name, value));
             let loads: BTreeSet<&str> = of_system.flat_map(|(import, _)| &import.loads).map(String::as_str).collect();
             if !loads.is_empty() {
-                facts.identity(format!("imported.{LOAD}"), loads.into_iter().collect::<Vec<_>>().join("; "));
+                facts.record_identity(format!("imported.{LOAD}"), loads.into_iter().collect::<Vec<_>>().join("; "));
             }
-            facts.passing(IMPORT_TOOL, tools.into_iter().collect::<Vec<_>>().join(", "));
-            facts.passing(IMPORT_SOURCE, sources.join(", "));
+            facts.record_passing(IMPORT_TOOL, tools.into_iter().collect::<Vec<_>>().join(", "));
+            facts.record_passing(IMPORT_SOURCE, sources.join(", "));
             if !notes.is_empty() {
-                facts.passing(IMPORT_NOTES, first_texts(&notes));
+                facts.record_passing(IMPORT_NOTES, first_texts(&notes));
             }
             all.insert(system.clone(), facts);
         }
@@ -400,7 +410,7 @@ fn exported_benchmark<'r>(all_rules: &[&'r ExportedRules], name: &str) -> Option
 }
 
 /// Fills in the value `unknown` of each key that a point does not have.
-fn with_unknown(keys: &BTreeSet<String>, mut point: Point) -> Point {
+fn fill_unknown_keys(keys: &BTreeSet<String>, mut point: Point) -> Point {
     for key in keys {
         point.entry(key.clone()).or_insert_with(|| Value::Text(UNKNOWN.to_owned()));
     }
@@ -441,7 +451,7 @@ struct Taken {
 }
 
 /// Finds a result's round: its repetition's number, else the first that is free; fails if it is taken.
-fn free_round(result: &ImportedResult, taken: &mut Taken) -> Result<u32, FormatError> {
+fn find_round(result: &ImportedResult, taken: &mut Taken) -> Result<u32, FormatError> {
     let round = match result.repetition {
         Some(0) => return Err(FormatError::of_whole("repetitions count from 1")),
         Some(repetition) if taken.rounds.contains(&(repetition - 1)) => {

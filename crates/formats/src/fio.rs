@@ -419,9 +419,9 @@ pub fn import_documents(documents: &[FioDocument], system: &str, source: &str) -
     let mut imported = Imported::new(READER.name, source, unknown);
     imported.version = documents.iter().find_map(|document| document.version.as_deref()).map(plain_version);
     let mut facts = Facts::default();
-    facts.passing(PERCENTILE_BUCKET, BUCKET.to_string());
+    facts.record_passing(PERCENTILE_BUCKET, BUCKET.to_string());
     imported.facts.insert(system.to_owned(), facts);
-    let is_on_the_way = calls::on_the_way(documents);
+    let is_on_the_way = calls::find_intermediate(documents);
     let left_out = is_on_the_way.iter().filter(|is_left_out| **is_left_out).count();
     if left_out > 0 {
         imported
@@ -440,7 +440,7 @@ pub fn import_documents(documents: &[FioDocument], system: &str, source: &str) -
     }
     let mut by_document: Vec<Vec<ImportedResult>> =
         kept.iter().map(|document| results_of_document(document, system)).collect();
-    imported.notes.extend(calls::tell_apart(&kept, &mut by_document));
+    imported.notes.extend(calls::number_unlike_results(&kept, &mut by_document));
     imported.results = by_document.into_iter().flatten().collect();
     if documents.iter().any(|document| document.jobs.iter().any(|job| !document.has_options(job))) {
         imported
@@ -489,7 +489,7 @@ fn failed_results(document: &FioDocument, side: &Side<'_>, reason: &str, system:
     ops.map(|(op, _)| ImportedResult {
         keys: result_keys(document, side, first, op),
         places: places_of(document, side),
-        ..ImportedResult::failed(system, "fio", reason.to_owned())
+        ..ImportedResult::make_failed(system, "fio", reason.to_owned())
     })
     .collect()
 }
@@ -542,7 +542,7 @@ fn make_result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system
     result.measurements = measurements_of(&all, whole, &durations, failed);
     result.measurements.push(failed_share(side, &all, failed));
     result.measurements.extend(cpu_per_io(document, side));
-    let series = failed.and_then(|failed| durations.series("fio", result.elapsed_s.unwrap_or(0.0), failed));
+    let series = failed.and_then(|failed| durations.make_series("fio", result.elapsed_s.unwrap_or(0.0), failed));
     result.series.extend(series);
     if all.len() > 1 {
         result.notes.push(format!("{} jobs ran side by side: their rates are added", all.len()));

@@ -215,7 +215,7 @@ impl Lines {
                 _ => self.errors.push(error),
             }
         } else if line == "ALL VIRTUAL USERS COMPLETE" {
-            self.run_ended(number);
+            self.end_run(number);
         } else if let Some(users) = configured_users(text) {
             self.users = Some(users);
         } else if let Some(minutes) = parse_minutes(text) {
@@ -240,19 +240,19 @@ impl Lines {
     }
 
     /// Ends the console's run: without a result it failed if any of its users did. One that builds a schema has none.
-    fn run_ended(&mut self, number: u64) {
+    fn end_run(&mut self, number: u64) {
         let virtual_users = self.users.take();
         self.output.errors.append(&mut self.errors);
         if std::mem::take(&mut self.failed_users) > 0 {
             self.broken.push(WithoutResult { line: number, virtual_users, ..WithoutResult::default() });
         }
         self.is_running = false;
-        self.queries.run_ended();
+        self.queries.end_streams();
         let configuration = self.settings.conditions_of_workload("tpch");
         let of_run = self.queries.streams.iter_mut().skip(self.streams_before);
         of_run.for_each(|stream| stream.configuration.clone_from(&configuration));
         self.streams_before = self.queries.streams.len();
-        self.settings.run_ended();
+        self.settings.note_run_end();
     }
 
     /// Takes a JSON document: a report, timings or results; one that is none is listed.
@@ -332,7 +332,7 @@ impl Lines {
 
     /// Ends the output, and returns what was found.
     fn finish(mut self) -> HammerDbOutput {
-        self.run_ended(u64::MAX);
+        self.end_run(u64::MAX);
         let outcomes: Vec<HammerDbResult> = self.output.jobs.iter().map(|job| job.outcome).collect();
         let mut taken = vec![false; outcomes.len()];
         for job in std::mem::take(&mut self.console) {
@@ -618,10 +618,10 @@ pub fn import_output(output: &HammerDbOutput, system: &str, source: &str) -> Imp
     // Jobs of two databases are no repetitions of each other.
     let has_databases = databases.len() > 1;
     if !databases.is_empty() {
-        facts.identity("server.product", databases.into_iter().collect::<Vec<_>>().join(", "));
+        facts.record_identity("server.product", databases.into_iter().collect::<Vec<_>>().join(", "));
     }
     if !output.releases.is_empty() {
-        facts.identity("server.version", output.releases.iter().cloned().collect::<Vec<_>>().join(", "));
+        facts.record_identity("server.version", output.releases.iter().cloned().collect::<Vec<_>>().join(", "));
     }
     let mut results: Vec<(u64, ImportedResult)> =
         output.jobs.iter().map(|job| (job.line, make_result(job, system))).collect();
@@ -630,7 +630,7 @@ pub fn import_output(output: &HammerDbOutput, system: &str, source: &str) -> Imp
             result.keys.extend(job.database.clone().map(|name| ("database".to_owned(), Value::Text(name))));
         }
     }
-    results.extend(output.without_result.iter().map(|job| (job.line, without_result(job, system))));
+    results.extend(output.without_result.iter().map(|job| (job.line, make_failed_job(job, system))));
     let of_streams = output.streams.iter().flat_map(|stream| console::stream_results(stream, system));
     let of_profile = console::profile_result(&output.profile, system);
     results.extend(of_streams.chain(of_profile).map(|result| (u64::MAX, result)));
@@ -655,8 +655,8 @@ fn result_keys(configuration: &Point, virtual_users: Option<u64>) -> Point {
 }
 
 /// Makes the failed result of a job without one; what it ran is seldom printed in full.
-fn without_result(job: &WithoutResult, system: &str) -> ImportedResult {
-    let mut result = ImportedResult::failed(system, UNKNOWN_BENCHMARK, NO_RESULT.to_owned());
+fn make_failed_job(job: &WithoutResult, system: &str) -> ImportedResult {
+    let mut result = ImportedResult::make_failed(system, UNKNOWN_BENCHMARK, NO_RESULT.to_owned());
     result.keys = result_keys(&job.configuration, job.virtual_users);
     result
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use model::Value;
 
-use crate::captions::{parse_heading, title_before};
+use crate::captions::{label_title, parse_heading};
 use crate::recognise::CAPTION;
 use crate::text::shorten;
 use crate::{Imported, between, loads};
@@ -31,7 +31,7 @@ pub(crate) fn caption_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<Str
 fn is_caption(line: &str) -> bool {
     let has_prompt = line.starts_with(['$', '+', '#']) && !line.starts_with("##");
     let lower = line.to_lowercase();
-    let is_title = parse_heading(line).is_some() || title_before(line).is_some() || line.starts_with("===");
+    let is_title = parse_heading(line).is_some() || label_title(line).is_some() || line.starts_with("===");
     is_setting(line)
         || (has_prompt && [" set ", "export "].iter().any(|word| lower.contains(word)) && !loads::is_command(line))
         || (is_title && !has_prompt)

@@ -102,7 +102,7 @@ impl ImportedResult {
 
     /// Makes the result of a run that failed.
     /// It keeps its place among the repetitions, so that nothing is judged by those alone that did not.
-    pub(crate) fn failed(system: &str, benchmark: &str, reason: String) -> ImportedResult {
+    pub(crate) fn make_failed(system: &str, benchmark: &str, reason: String) -> ImportedResult {
         ImportedResult { dropped: Some((RunState::Failed, reason)), ..ImportedResult::new(system, benchmark) }
     }
 }
@@ -422,7 +422,7 @@ pub(crate) fn is_quantile(word: &str) -> bool {
 }
 
 /// Splits a text into words of letters and digits, in lower case.
-fn words(text: &str) -> impl Iterator<Item = String> {
+fn split_into_words(text: &str) -> impl Iterator<Item = String> {
     text.to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
@@ -431,14 +431,15 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 pub fn names_a_quantity(metric: &str) -> bool {
     let is_quantity =
         |word: &str| word == "size" || [SPEEDS, COSTS, &QUANTITIES].iter().any(|known| known.contains(&word));
-    words(metric).any(|word| is_quantity(&word) || is_quantile(&word) || Quantity::from_unit(&word) == Quantity::Time)
+    split_into_words(metric)
+        .any(|word| is_quantity(&word) || is_quantile(&word) || Quantity::from_unit(&word) == Quantity::Time)
 }
 
 /// Guesses which way a metric is better from its name and unit; the whole name has to be known.
 /// One word more makes a `throughput` a `throughput_stddev`, and a `cpu` a `cpu_idle`. Bad things go before the unit:
 /// `errors` in 1/s are no throughput.
-pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
-    let name: Vec<String> = words(metric).filter(|word| !word.is_empty()).collect();
+pub fn guess_direction(metric: &str, unit: &str) -> Option<Direction> {
+    let name: Vec<String> = split_into_words(metric).filter(|word| !word.is_empty()).collect();
     let (of, per) = match name.iter().position(|word| word == "per") {
         Some(at) => (name.get(..at)?, name.get(at + 1..)?),
         None => (&name[..], [].as_slice()),
@@ -453,7 +454,7 @@ pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
     let is_of_time = per.first().is_some_and(|word| is_in(UNITS_OF_TIME, word) || word == "second" || word == "minute");
     let is_rate = Quantity::from_unit(unit) == Quantity::Rate || (is_of_time && unit.is_empty());
     let is_time = Quantity::from_unit(unit) == Quantity::Time;
-    if has(BAD) || words(unit).any(|word| BAD.contains(&word.as_str())) {
+    if has(BAD) || split_into_words(unit).any(|word| BAD.contains(&word.as_str())) {
         let known = are_all(&[BAD, DONE, NEUTRAL, WHERE, UNITS_OF_TIME, &["time", "times", "transactions"]]);
         return known.then_some(Direction::Lower);
     }
@@ -481,14 +482,14 @@ mod tests {
 
     #[test]
     fn the_better_way_is_guessed_only_where_something_tells() {
-        assert_eq!(direction_of("transactions per second", "tps"), Some(Direction::Higher));
-        assert_eq!(direction_of("select", "queries/s"), Some(Direction::Higher));
-        assert_eq!(direction_of("throughput", ""), Some(Direction::Higher));
-        assert_eq!(direction_of("avg_read_stall", ""), Some(Direction::Lower));
-        assert_eq!(direction_of("backup", "ms"), Some(Direction::Lower));
-        assert_eq!(direction_of("size", "GB"), Some(Direction::Lower));
-        assert_eq!(direction_of("transactions", ""), Some(Direction::Neither));
-        assert_eq!(direction_of("ratio", ""), None);
+        assert_eq!(guess_direction("transactions per second", "tps"), Some(Direction::Higher));
+        assert_eq!(guess_direction("select", "queries/s"), Some(Direction::Higher));
+        assert_eq!(guess_direction("throughput", ""), Some(Direction::Higher));
+        assert_eq!(guess_direction("avg_read_stall", ""), Some(Direction::Lower));
+        assert_eq!(guess_direction("backup", "ms"), Some(Direction::Lower));
+        assert_eq!(guess_direction("size", "GB"), Some(Direction::Lower));
+        assert_eq!(guess_direction("transactions", ""), Some(Direction::Neither));
+        assert_eq!(guess_direction("ratio", ""), None);
     }
 
     #[test]
@@ -514,7 +515,7 @@ mod tests {
             ("retry interval", "s"),
             ("wait_avoided", ""),
         ] {
-            assert_eq!(direction_of(metric, unit), None, "{metric} in {unit}");
+            assert_eq!(guess_direction(metric, unit), None, "{metric} in {unit}");
         }
         for (metric, unit, direction) in [
             ("throughput mean", "", Direction::Higher),
@@ -527,7 +528,7 @@ mod tests {
             ("database size", "GiB", Direction::Lower),
             ("lock wait time", "ms", Direction::Lower),
         ] {
-            assert_eq!(direction_of(metric, unit), Some(direction), "{metric} in {unit}");
+            assert_eq!(guess_direction(metric, unit), Some(direction), "{metric} in {unit}");
         }
     }
 
@@ -561,7 +562,7 @@ mod tests {
             ("Retry Count", ""),
             ("read stalls", "1/s"),
         ] {
-            assert_eq!(direction_of(metric, unit), Some(Direction::Lower), "{metric} in {unit}");
+            assert_eq!(guess_direction(metric, unit), Some(Direction::Lower), "{metric} in {unit}");
         }
         for (metric, unit) in [
             ("rate", ""),
@@ -572,8 +573,8 @@ mod tests {
             ("throughput_with_errors", "tx/s"),
             ("uptime", "h"),
         ] {
-            assert_eq!(direction_of(metric, unit), None, "{metric} in {unit}");
+            assert_eq!(guess_direction(metric, unit), None, "{metric} in {unit}");
         }
-        assert_eq!(direction_of("transaction_rate", "tx/s"), Some(Direction::Higher));
+        assert_eq!(guess_direction("transaction_rate", "tx/s"), Some(Direction::Higher));
     }
 }

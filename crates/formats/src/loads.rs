@@ -138,7 +138,7 @@ fn load_command(line: &str) -> Option<String> {
         let takes_next = !word.starts_with("--") && attached.is_empty() && !(tool == "pgbench" && FLAGS.contains(word));
         let next = rest.next_if(|next| word.starts_with('-') && takes_next && !next.starts_with('-'));
         let value = next.copied().unwrap_or(attached);
-        if word.starts_with('-') && !says_nothing(name) {
+        if word.starts_with('-') && !is_of_place_or_length(name) {
             options.insert(format!("{name} {}", base_name(value)).trim_end().to_owned());
         } else if tool == "sysbench" && !word.starts_with('-') && *word != "run" {
             options.insert(base_name(word).trim_end_matches(".lua").to_owned());
@@ -171,7 +171,7 @@ fn split_option(word: &str) -> (&str, &str) {
 }
 
 /// Tells whether an option is of a place, a length or an output.
-fn says_nothing(name: &str) -> bool {
+fn is_of_place_or_length(name: &str) -> bool {
     const SHORT: [&str; 9] = ["-h", "-p", "-U", "-d", "-T", "-P", "-l", "-n", "-v"];
     const LONG: [&str; 20] = [
         "host",

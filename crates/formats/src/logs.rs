@@ -48,7 +48,7 @@ pub(crate) fn sum_up_runs<S: Default>(
 }
 
 /// Fails if a run has no line, since it measured nothing; single threads may be empty.
-pub(crate) fn not_empty<S>(runs: &[Run<S>], what: &str, count: impl Fn(&S) -> u64) -> Result<(), LogError> {
+pub(crate) fn refuse_empty_runs<S>(runs: &[Run<S>], what: &str, count: impl Fn(&S) -> u64) -> Result<(), LogError> {
     match runs.iter().find(|run| count(&run.sum) == 0) {
         None => Ok(()),
         Some(run) => Err(whole_log_error(
@@ -67,7 +67,7 @@ pub(crate) const AS_PGBENCH_NAMES_THEM: &str =
     "name the logs as pgbench does: NAME.PROCESS for a run's first thread, NAME.PROCESS.1 for its second";
 
 /// Fails if runs of a system overlap in time: they are threads of one run under other names.
-pub(crate) fn one_after_the_other<S>(runs: &[Run<S>], overlaps: impl Fn(&S, &S) -> bool) -> Result<(), LogError> {
+pub(crate) fn refuse_overlapping_runs<S>(runs: &[Run<S>], overlaps: impl Fn(&S, &S) -> bool) -> Result<(), LogError> {
     for (at, run) in runs.iter().enumerate() {
         let other = runs[..at].iter().find(|other| other.system == run.system && overlaps(&other.sum, &run.sum));
         if let Some(other) = other {
@@ -83,7 +83,7 @@ pub(crate) fn one_after_the_other<S>(runs: &[Run<S>], overlaps: impl Fn(&S, &S) 
 }
 
 /// Gives the run of a log of pgbench, by the names of the others.
-fn run_of(file: &LogFile<'_>, all: &[LogFile<'_>]) -> PathBuf {
+fn find_run_of_log(file: &LogFile<'_>, all: &[LogFile<'_>]) -> PathBuf {
     let name = file.path.file_name().unwrap_or(file.path.as_os_str()).to_string_lossy();
     file.path.with_file_name(crate::pgbench::run_of_log(&name, |name: &str| {
         let path = file.path.with_file_name(name);
@@ -107,7 +107,7 @@ pub(crate) fn import_task_logs(
 ) -> Result<Vec<Imported>, LogError> {
     use crate::task_log::{Summary, import_summary};
     let sides = sum_up_runs(files, open, |_| PathBuf::new(), Summary::read_log)?;
-    not_empty(&sides, "task", |sum: &Summary| sum.succeeded() + sum.failed())?;
+    refuse_empty_runs(&sides, "task", |sum: &Summary| sum.succeeded() + sum.failed())?;
     Ok(sides
         .into_iter()
         .map(|side| {
@@ -128,10 +128,10 @@ pub(crate) fn import_pgbench_logs(
     let runs = sum_up_runs(
         files,
         open,
-        |file| run_of(file, files),
+        |file| find_run_of_log(file, files),
         |log: &mut LogSummary, reader: Box<dyn BufRead>| log.read_log(reader, options.seventh),
     )?;
-    not_empty(&runs, "transaction", LogSummary::line_count)?;
+    refuse_empty_runs(&runs, "transaction", LogSummary::line_count)?;
     if let Some(run) = runs.iter().find(|run| run.sum.is_of_several_runs()) {
         let what = format!(
             "{}: clients have more lines than transactions: these are logs of several runs",
@@ -139,7 +139,7 @@ pub(crate) fn import_pgbench_logs(
         );
         return Err(whole_log_error(what, AS_PGBENCH_NAMES_THEM));
     }
-    one_after_the_other(&runs, LogSummary::overlaps)?;
+    refuse_overlapping_runs(&runs, LogSummary::overlaps)?;
     Ok(runs.iter().map(|run| import_log(&run.sum, &run.system, &run.source_names())).collect())
 }
 
@@ -150,9 +150,9 @@ pub(crate) fn import_pgbench_aggregates(
     open: Open<'_>,
 ) -> Result<Vec<Imported>, LogError> {
     use crate::pgbench::{AggregateRun, AggregateSummary, import_aggregates};
-    let runs = sum_up_runs(files, open, |file| run_of(file, files), AggregateSummary::read_log)?;
-    not_empty(&runs, "interval", |sum: &AggregateSummary| sum.intervals().len() as u64)?;
-    one_after_the_other(&runs, AggregateSummary::overlaps)?;
+    let runs = sum_up_runs(files, open, |file| find_run_of_log(file, files), AggregateSummary::read_log)?;
+    refuse_empty_runs(&runs, "interval", |sum: &AggregateSummary| sum.intervals().len() as u64)?;
+    refuse_overlapping_runs(&runs, AggregateSummary::overlaps)?;
     let runs = runs.iter().map(|run| AggregateRun { log: &run.sum, system: &run.system, source: run.source_names() });
     Ok(import_aggregates(&runs.collect::<Vec<_>>()))
 }

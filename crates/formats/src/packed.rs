@@ -35,16 +35,18 @@ impl Packing {
 
 /// Tells whether a file is an archive: ZIP, or tar, which may be packed.
 pub fn is_archive(file: impl Read) -> bool {
-    let head = head_of(file);
+    let head = read_first_bytes(file);
     match Packing::from_head(&head) {
         Packing::Zip => true,
         Packing::Plain => is_tar(&head),
-        packing => unpacking_reader(packing, Box::new(head.as_slice())).is_ok_and(|file| is_tar(&head_of(file))),
+        packing => {
+            unpacking_reader(packing, Box::new(head.as_slice())).is_ok_and(|file| is_tar(&read_first_bytes(file)))
+        }
     }
 }
 
 /// Reads the first 64 KiB, as many as come: what is packed may end in the middle.
-fn head_of(mut file: impl Read) -> Vec<u8> {
+fn read_first_bytes(mut file: impl Read) -> Vec<u8> {
     const HEAD_BYTES: usize = 64 << 10;
     let mut head = Vec::new();
     let mut block = [0; 512];
@@ -81,7 +83,7 @@ pub fn unpacking_reader<'a>(packing: Packing, packed: Box<dyn Read + 'a>) -> std
 ///
 /// # Errors
 /// It is too large, or damaged.
-pub fn read_text(bytes: Vec<u8>) -> Result<Vec<u8>, FormatError> {
+pub fn unpack_text(bytes: Vec<u8>) -> Result<Vec<u8>, FormatError> {
     let mut bytes = bytes;
     for _ in 0..MOST_LAYERS {
         let packing = Packing::from_head(&bytes);
@@ -167,7 +169,10 @@ fn each_file_of_tar<E: From<FormatError>>(
     }
     files.sort_unstable();
     for (name, content) in files.into_iter().filter(|(name, _)| is_shown(name)) {
-        visit(&name, read_text(content.to_vec()).map_err(|error| FormatError::of_whole(format!("{name}: {error}")))?)?;
+        visit(
+            &name,
+            unpack_text(content.to_vec()).map_err(|error| FormatError::of_whole(format!("{name}: {error}")))?,
+        )?;
     }
     Ok(())
 }
@@ -226,7 +231,7 @@ fn each_file_of_zip<E: From<FormatError>>(
         let in_file = |error: FormatError| FormatError::of_whole(format!("{name}: {error}"));
         let bytes = read_bounded(file, left.min(MAX_TEXT_BYTES)).map_err(in_file)?;
         left = left.saturating_sub(bytes.len() as u64);
-        visit(&name, read_text(bytes).map_err(in_file)?)?;
+        visit(&name, unpack_text(bytes).map_err(in_file)?)?;
     }
     Ok(())
 }
@@ -272,7 +277,7 @@ mod tests {
     fn each_packing_gives_back_its_text() {
         let zstd = ruzstd::encoding::compress_to_vec(&b"tps = 1\n"[..], ruzstd::encoding::CompressionLevel::Fastest);
         for packed in [b"tps = 1\n".to_vec(), gzip(b"tps = 1\n"), zstd, gzip(&gzip(b"tps = 1\n"))] {
-            assert_eq!(read_text(packed).unwrap(), b"tps = 1\n");
+            assert_eq!(unpack_text(packed).unwrap(), b"tps = 1\n");
         }
         let archive = zip(&[("b/x.txt", b"2"), ("a/x.txt.gz", &gzip(b"1"))]);
         let found = names_in(&archive).unwrap();
@@ -334,7 +339,7 @@ mod tests {
     fn a_bomb_is_refused() {
         let zeros = gzip(&vec![0; (MAX_TEXT_BYTES + 1) as usize]);
         assert!(zeros.len() < 4 << 20);
-        assert!(read_text(zeros.clone()).unwrap_err().to_string().contains("more than 256 MiB"));
+        assert!(unpack_text(zeros.clone()).unwrap_err().to_string().contains("more than 256 MiB"));
         let archive = zip(&[("a.gz", &zeros)]);
         let error = each_file_of(&archive, |_, _| Ok::<(), FormatError>(())).unwrap_err();
         assert!(error.to_string().starts_with("a.gz: it holds more"), "{error}");
@@ -346,7 +351,7 @@ mod tests {
             assert!(each_file_of(&bytes, |_, _| Ok::<(), FormatError>(())).is_err());
         }
         let cut = &gzip(b"a longer text that is cut in the middle")[..20];
-        assert!(read_text(cut.to_vec()).is_err());
-        assert!(read_text(vec![0x28, 0xB5, 0x2F, 0xFD, 1, 2, 3]).is_err());
+        assert!(unpack_text(cut.to_vec()).is_err());
+        assert!(unpack_text(vec![0x28, 0xB5, 0x2F, 0xFD, 1, 2, 3]).is_err());
     }
 }

@@ -70,7 +70,7 @@ fn with_captions_above(lines: Vec<(usize, Cow<'_, str>)>) -> Vec<(usize, Cow<'_,
     let mut moved = Vec::with_capacity(lines.len());
     for (at, (number, line)) in lines.iter().enumerate() {
         if let Some((_, from)) = moves.iter().find(|(to, _)| *to == at) {
-            moved.push((*number, Cow::Owned(format!("**{}**", caption_below(&lines[*from].1)))));
+            moved.push((*number, Cow::Owned(format!("**{}**", bare_caption(&lines[*from].1)))));
         }
         if moves.iter().all(|(_, from)| *from != at) {
             moved.push((*number, line.clone()));
@@ -90,7 +90,7 @@ fn is_caption_below(line: &str) -> bool {
 }
 
 /// Gives the words of a caption without its marks.
-fn caption_below(line: &str) -> String {
+fn bare_caption(line: &str) -> String {
     line.replace(['*', '^'], "").trim().trim_matches('_').trim_end_matches(':').to_owned()
 }
 

@@ -145,7 +145,7 @@ pub fn find_reader(name: &str) -> Option<&'static Reader> {
 }
 
 /// Finds the reader of logs that a file's beginning calls for.
-pub fn of_log(head: &str) -> Option<&'static Reader> {
+pub fn find_log_reader(head: &str) -> Option<&'static Reader> {
     READERS.iter().copied().find(|reader| matches!(reader.reads, Reads::Logs(_)) && (reader.recognises)(head))
 }
 
@@ -166,7 +166,7 @@ pub fn database_reader(bytes: &[u8]) -> Option<(&'static Reader, ReadDatabase)> 
 }
 
 /// Lists the readers of texts that recognise this one. Several do where a job printed what several tools said.
-pub fn of_text(text: &str) -> Vec<&'static Reader> {
+pub fn find_text_readers(text: &str) -> Vec<&'static Reader> {
     READERS
         .iter()
         .copied()

@@ -12,7 +12,7 @@ use crate::heads;
 use crate::imported::UNKNOWN_BENCHMARK;
 use crate::loads;
 use crate::page;
-use crate::reader::{Found, Input, Reader, Reads, of_text};
+use crate::reader::{Found, Input, Reader, Reads, find_text_readers};
 use crate::secrets::without_secrets;
 use crate::sections::{Lines, Section, blocks_and_rest, fenced_sections, parts_by_captions};
 use crate::text::{numbered_lines, plain_text, shorten, with_plain_blanks, without_cut_number};
@@ -63,7 +63,7 @@ pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
     let masked = without_secrets(text.text);
     let text = &Text { text: &masked, ..*text };
     let mut streams =
-        clean_text(&with_plain_blanks(&decode_quoted_printable(text.text)), |text| !of_text(text).is_empty());
+        clean_text(&with_plain_blanks(&decode_quoted_printable(text.text)), |text| !find_text_readers(text).is_empty());
     if text.text.ends_with('\n') {
         streams.iter_mut().for_each(|stream| stream.text.push('\n'));
     }
@@ -80,7 +80,7 @@ fn parts_of_streams(text: &Text<'_>, streams: &[Stream]) -> Result<Vec<Part>, Fo
         let names = stream.names.iter().filter(|name| !is_number_of_run(name)).cloned();
         let above = Path { words: names.collect(), weak_from: stream.names.len().min(1), ..Path::default() };
         let is_asked_for = text.reader.is_some() && streams.len() == 1;
-        let is_known = is_asked_for || !of_text(&stream.text).is_empty();
+        let is_known = is_asked_for || !find_text_readers(&stream.text).is_empty();
         let table = if is_known { None } else { page::only_table_as_csv(&stream.text) };
         let whole = match &table {
             Some(table) => table,
@@ -121,7 +121,7 @@ fn parts_of(text: &Text<'_>, cleaned: &str, above: &Path) -> Result<Vec<Part>, F
 /// Tests whether a reader recognises results in a text.
 /// Tables whose columns have to be named may be anything.
 fn holds_results(text: &str) -> bool {
-    of_text(text).iter().any(|reader| **reader != crate::tidy::wide::READER)
+    find_text_readers(text).iter().any(|reader| **reader != crate::tidy::wide::READER)
 }
 
 /// A section, and what was read of it before its system had a name.
@@ -213,14 +213,14 @@ fn split_by_lines_between(text: &Text<'_>, mut part: Part) -> Result<Vec<Part>, 
         return Ok(vec![part]);
     }
     let (blocks, below) = blocks_and_rest(&part.text, &strange);
-    if count_distinct(&between::captions(&blocks, &below)) < 2 {
+    if count_distinct(&between::list_captions(&blocks, &below)) < 2 {
         return Ok(vec![part]);
     }
     let Some(blocks) = blocks_with_results(&Text { text: &part.text, ..*text }, &part.read, blocks) else {
         forbid_verdicts(&mut part.read);
         return Ok(vec![part]);
     };
-    let captions = between::captions(&blocks, &below);
+    let captions = between::list_captions(&blocks, &below);
     match count_distinct(&captions) {
         0 | 1 => return Ok(vec![part]),
         more if more > MOST_PARTS => return Err(too_many_parts()),
@@ -388,8 +388,9 @@ fn names_of(parts: &[Part], of_text: &str) -> Vec<Option<String>> {
     let filled = parts.iter().filter(|part| has_results(part));
     let paths: Vec<Vec<String>> = filled.map(|part| part.section.path.words.clone()).collect();
     let is_one = count_distinct(&paths) < 2;
-    let mut names =
-        system_names(&paths, of_text).into_iter().map(|name| Some(name).filter(|name| !is_one && name != of_text));
+    let mut names = system_names(&paths, find_text_readers)
+        .into_iter()
+        .map(|name| Some(name).filter(|name| !is_one && name != find_text_readers));
     parts.iter().map(|part| if has_results(part) { names.next().flatten() } else { None }).collect()
 }
 
@@ -441,7 +442,7 @@ const TABLES: [&str; 3] =
 
 /// Lists the readers that recognise a text, or the one that was asked for.
 fn text_readers(text: &str, only: Option<&'static Reader>) -> Vec<&'static Reader> {
-    only.map_or_else(|| of_text(text), |reader| vec![reader])
+    only.map_or_else(|| find_text_readers(text), |reader| vec![reader])
 }
 
 /// Reads a text as it is, with all readers that recognise it.

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::between::Block;
 use crate::captions::{
-    Kind, Path, Trail, bare_words, is_number_of_run, is_prose, is_sentence, parse_heading, shape_in_loop, title_before,
-    title_within, underline_level,
+    Kind, Path, Trail, bare_words, find_title, is_number_of_run, is_prose, is_sentence, label_title, parse_heading,
+    shape_in_loop, underline_level,
 };
 use crate::page;
 use crate::text::{numbered_lines, plain_text};
@@ -136,12 +136,12 @@ impl Words {
             self.paragraph.clear();
         } else if let Some((level, words)) = parse_heading(line).filter(|(_, words)| !is_strict || !is_command(words)) {
             self.take_heading(level, &words, is_strict);
-        } else if let Some((kind, words)) = title_within(line) {
+        } else if let Some((kind, words)) = find_title(line) {
             self.paragraph.clear();
             if !is_number_of_run(words) {
                 self.trail.add_caption(kind, words);
             }
-        } else if let Some(words) = title_before(line) {
+        } else if let Some(words) = label_title(line) {
             self.above = Some(words.clone());
             self.paragraph.push(words);
             self.trail.add_caption(Kind::Label, &self.paragraph.join(" "));
@@ -223,9 +223,8 @@ impl<'a> Page<'a> {
     /// Takes a line outside of fences.
     fn take_line(&mut self, line: &str) {
         let was_pending = self.words.trail.has_pending();
-        let is_heading =
-            underline_level(line).is_some() || parse_heading(line).is_some() || title_within(line).is_some();
-        if is_heading || (!was_pending && title_before(line).is_some()) {
+        let is_heading = underline_level(line).is_some() || parse_heading(line).is_some() || find_title(line).is_some();
+        if is_heading || (!was_pending && label_title(line).is_some()) {
             self.finish();
         }
         self.words.take_line(line, false);
@@ -246,7 +245,7 @@ impl<'a> Page<'a> {
 
     /// Puts the lines read so far into the section of the captions above them.
     fn put_block(&mut self) {
-        let section = self.sections.section_for(self.words.trail.at_results());
+        let section = self.sections.section_for(self.words.trail.take_results_path());
         self.loose.drain(..).for_each(|(number, line)| section.push_line(number, line));
     }
 
@@ -282,7 +281,7 @@ pub fn parts_by_captions(text: &str, strange: &BTreeSet<u64>, has_prose: bool) -
         if !strange.contains(&number) {
             words.take_line("", true);
             if !line.trim().is_empty() {
-                let path = words.trail.at_results();
+                let path = words.trail.take_results_path();
                 let prose = path.as_ref().and_then(|path| path.words.last().cloned()).unwrap_or_default();
                 let section = sections.section_for(path);
                 loose.retain(|(_, line)| !is_sentence(line) || !prose.contains(&bare_words(&plain_text(line))));
@@ -291,7 +290,7 @@ pub fn parts_by_captions(text: &str, strange: &BTreeSet<u64>, has_prose: bool) -
             }
             continue;
         }
-        let is_title = title_within(line).is_some() || title_before(line).is_some() || parse_heading(line).is_some();
+        let is_title = find_title(line).is_some() || label_title(line).is_some() || parse_heading(line).is_some();
         if is_title || underline_level(line).is_some() || (has_prose && counts[&line_shape(line)] == 1) {
             words.take_line(line, true);
         } else {

@@ -128,7 +128,7 @@ pub fn read_output(bytes: &[u8]) -> SysbenchOutput {
             continue;
         }
         let next = match output.runs.last() {
-            Some(run) => run.next_if_begins(trimmed),
+            Some(run) => run.start_next_run(trimmed),
             None => begins_without_version(trimmed).then(SysbenchRun::default),
         };
         if let Some(next) = next {
@@ -158,7 +158,7 @@ fn version_of(line: &str) -> Option<String> {
 impl SysbenchRun {
     /// Makes a new run of the same version, if the line begins another one without a version before it.
     /// That is what sysbench says first of a run, or a section that is there already.
-    fn next_if_begins(&self, trimmed: &str) -> Option<SysbenchRun> {
+    fn start_next_run(&self, trimmed: &str) -> Option<SysbenchRun> {
         let has_section = |name: &str| self.figures.keys().any(|(section, _)| section == name);
         let begins = match trimmed.strip_suffix(':') {
             Some(BEGINNING) => !self.figures.is_empty() || self.fatal.is_some(),
@@ -212,7 +212,7 @@ impl SysbenchRun {
             self.figures.extend(totals);
             return true;
         }
-        let found = conditions::of_line(trimmed);
+        let found = conditions::parse_condition_line(trimmed);
         let is_condition = !found.is_empty();
         self.conditions.extend(found);
         is_condition
@@ -307,12 +307,12 @@ impl SysbenchRun {
             None if self.rate_per_s().is_none() && self.thread_count().is_some() => {
                 Some("it printed no figures".to_owned())
             }
-            None => self.contradiction(),
+            None => self.why_contradictory(),
         }
     }
 
     /// Explains that the printed rate is not that of the printed transactions and time; `None` if it is.
-    fn contradiction(&self) -> Option<String> {
+    fn why_contradictory(&self) -> Option<String> {
         let rate = self.per_second_of(&SQLS, "transactions")?;
         let (count, seconds) = (self.figure_of(&SQLS, "transactions")?, self.counted_s().filter(|s| *s > 0.0)?);
         let is_of_them = (rate * seconds).max(1.0) / count.max(1.0);
@@ -530,10 +530,10 @@ pub fn import_output(output: &SysbenchOutput, system: &str, source: &str) -> Imp
     let mut imported = Imported::new(READER.name, source, unknown);
     imported.version = versions::distinct_versions(runs.iter().map(|run| run.version.as_deref()));
     let mut facts = Facts::default();
-    facts.passing(PRINTED_DECIMALS, DECIMALS.to_string());
+    facts.record_passing(PRINTED_DECIMALS, DECIMALS.to_string());
     // Percentiles before 1.0 come from 100,000 buckets, too narrow to matter.
     if !imported.version.as_ref().is_some_and(|version| version.starts_with("0.")) {
-        facts.passing(PERCENTILE_BUCKET, BUCKET.to_string());
+        facts.record_passing(PERCENTILE_BUCKET, BUCKET.to_string());
     }
     imported.facts.insert(system.to_owned(), facts);
     imported.results =
@@ -581,7 +581,7 @@ fn make_result(run: &SysbenchRun, system: &str) -> ImportedResult {
     let failure = run.failure_reason();
     let test = run.test_name();
     let mut result = match failure.clone() {
-        Some(reason) => ImportedResult::failed(system, UNKNOWN_BENCHMARK, reason),
+        Some(reason) => ImportedResult::make_failed(system, UNKNOWN_BENCHMARK, reason),
         None => ImportedResult::new(system, test.unwrap_or(UNNAMED)),
     };
     result.keys = run.result_keys();
@@ -601,7 +601,7 @@ fn make_result(run: &SysbenchRun, system: &str) -> ImportedResult {
         // Saturates: a latency of centuries is none.
         durations.add_many_ns((ms * 1e6) as u64, *count);
     }
-    result.series.extend(durations.series("sysbench", run.counted_s().unwrap_or(0.0), 0));
+    result.series.extend(durations.make_series("sysbench", run.counted_s().unwrap_or(0.0), 0));
     result
 }
 

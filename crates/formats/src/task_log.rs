@@ -213,7 +213,7 @@ impl Summary {
 
     /// Makes the measurements of the whole side.
     fn measurements(&mut self) -> Vec<Measurement> {
-        let mut all = self.all_durations().measurements(self.failed);
+        let mut all = self.all_durations().make_latency_measurements(self.failed);
         // With failures the median is not that of the successes.
         if self.failed == 0
             && let Some(median) = self.median_ticks()
@@ -243,7 +243,7 @@ pub fn import_summary(summary: &mut Summary, system: &str, source: &str) -> Impo
     let series: Vec<Series> = summary
         .processes
         .iter()
-        .filter_map(|process| process.durations.series(&process.name, 0.0, process.failed))
+        .filter_map(|process| process.durations.make_series(&process.name, 0.0, process.failed))
         .collect();
     result.series = series;
     if summary.failed > 0 {

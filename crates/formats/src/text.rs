@@ -90,7 +90,7 @@ pub fn numbered_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
 /// Undoes web pages and Markdown: drops tags and quotation marks, resolves entities, collapses blanks and trims.
 pub fn plain_text(line: &str) -> String {
     let unquoted = line.trim_start().trim_start_matches(['>', '\u{feff}']);
-    let text = read_entities(&drop_tags(unquoted));
+    let text = replace_entities(&drop_tags(unquoted));
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -159,7 +159,7 @@ fn drop_tags(text: &str) -> String {
 }
 
 /// Replaces the entities of HTML by their characters.
-fn read_entities(text: &str) -> String {
+fn replace_entities(text: &str) -> String {
     let mut read = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('&') {

@@ -278,10 +278,10 @@ impl Columns {
         let mut seen = BTreeSet::new();
         for (index, field) in heading.fields.iter().enumerate() {
             if field.text.is_empty() {
-                return wrong_heading(heading, field, "this column has no name".to_owned());
+                return heading_error(heading, field, "this column has no name".to_owned());
             }
             if !seen.insert(field.text.to_lowercase()) {
-                return wrong_heading(heading, field, format!("column {} stands twice", shorten(&field.text)));
+                return heading_error(heading, field, format!("column {} stands twice", shorten(&field.text)));
             }
             match KNOWN.iter().find(|known| field.text.eq_ignore_ascii_case(known)) {
                 Some(known) => {
@@ -338,7 +338,7 @@ impl Columns {
             Some(field) if field.text.is_empty() && !self.is_measurement(record) => None,
             Some(field) => {
                 let parsed: Option<u32> = field.text.parse().ok().filter(|n| *n > 0);
-                Some(parsed.ok_or_else(|| wrong_field(record, field, "a repetition is a number from 1"))?)
+                Some(parsed.ok_or_else(|| field_error(record, field, "a repetition is a number from 1"))?)
             }
         };
         let direction = match self.field_of(record, DIRECTION) {
@@ -348,7 +348,7 @@ impl Columns {
                 "higher" => Some(Direction::Higher),
                 "lower" => Some(Direction::Lower),
                 "neither" => Some(Direction::Neither),
-                _ => return Err(wrong_field(record, field, "a direction is higher, lower or neither")),
+                _ => return Err(field_error(record, field, "a direction is higher, lower or neither")),
             },
         };
         let role = match self.field_of(record, ROLE) {
@@ -358,7 +358,7 @@ impl Columns {
                 "primary" => Some(Role::Primary),
                 "secondary" => Some(Role::Secondary),
                 "diagnostic" => Some(Role::Diagnostic),
-                _ => return Err(wrong_field(record, field, "a role is primary, secondary or diagnostic")),
+                _ => return Err(field_error(record, field, "a role is primary, secondary or diagnostic")),
             },
         };
         let point = self.keys.iter().filter_map(|(index, name)| {
@@ -421,12 +421,12 @@ impl Columns {
 }
 
 /// Makes the error at a field of the heading.
-fn wrong_heading<T>(heading: &Record, field: &Field, what: String) -> Result<T, FormatError> {
+fn heading_error<T>(heading: &Record, field: &Field, what: String) -> Result<T, FormatError> {
     Err(FormatError::at_column(heading.line, field.column, what))
 }
 
 /// Makes the error at a field of a record.
-fn wrong_field(record: &Record, field: &Field, what: &str) -> FormatError {
+fn field_error(record: &Record, field: &Field, what: &str) -> FormatError {
     FormatError::at_column(record.line, field.column, format!("{}: {what}", shorten(&field.text)))
 }
 

@@ -12,7 +12,7 @@ pub const VERSION: &str = "version";
 
 /// Tells results of one case apart whose tool or server printed different versions.
 /// As systems where all is of one that its user did not name, else by the key [`VERSION`].
-pub fn tell_apart(imports: &mut [Imported], is_named: bool) {
+pub fn tell_versions_apart(imports: &mut [Imported], is_named: bool) {
     let tables = [tidy::READER.name, tidy::wide::READER.name];
     for import in imports.iter_mut().filter(|import| !tables.contains(&import.tool)) {
         // A file has one version where not each run has its own.
@@ -38,7 +38,7 @@ pub fn tell_apart(imports: &mut [Imported], is_named: bool) {
             let of_all = import.facts.get(&result.system).cloned();
             if let (Some(mut facts), false) = (of_all, import.facts.contains_key(&name)) {
                 if let Some((_, server)) = version.split_once("server ") {
-                    facts.identity(SERVER_VERSION, server);
+                    facts.record_identity(SERVER_VERSION, server);
                 }
                 import.facts.insert(name.clone(), facts);
             }

@@ -34,7 +34,7 @@ fn a_table_is_read() {
 #[test]
 fn a_reason_keeps_its_kind() {
     let table = parse_table("system,metric,value\na,elapsed/S1,n/a: unsupported: no ST_IsValid\n").unwrap();
-    assert_eq!(table.rows[0].value, Reading::Unavailable(model::Absence::Unsupported.because("no ST_IsValid")));
+    assert_eq!(table.rows[0].value, Reading::Unavailable(model::Absence::Unsupported.with_reason("no ST_IsValid")));
     assert!(write_table(&table).contains("n/a: unsupported: no ST_IsValid"), "{table:?}");
 }
 

@@ -20,12 +20,12 @@ pub fn libc() -> String {
 
 /// `etalon.target`, `etalon.profile`, `etalon.libc` and `etalon.allocator`.
 pub(crate) fn add_build_facts(facts: &mut Facts) {
-    facts.identity("etalon.target", TARGET);
-    facts.identity("etalon.profile", PROFILE);
-    facts.identity("etalon.libc", libc());
+    facts.record_identity("etalon.target", TARGET);
+    facts.record_identity("etalon.profile", PROFILE);
+    facts.record_identity("etalon.libc", libc());
     let is_static = cfg!(any(target_feature = "crt-static", not(unix)));
     let preloaded = if is_static { None } else { std::env::var("LD_PRELOAD").ok() };
-    facts.identity("etalon.allocator", allocator(preloaded.as_deref()));
+    facts.record_identity("etalon.allocator", allocator(preloaded.as_deref()));
 }
 
 /// The allocator; what the loader puts in front may bring one of its own.

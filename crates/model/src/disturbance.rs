@@ -24,7 +24,7 @@ pub const SWAPPED_BYTES_PER_S: f64 = 1024.0 * 1024.0;
 impl Limits {
     /// Gives the difference of disturbance from which on two sides are unequal: the limit that warns of one alone.
     /// Of kinds that are not measured, the shares of runs that carry the mark are compared.
-    pub fn of_unequal(kind: MarkKind) -> f64 {
+    pub fn unequal_limit(kind: MarkKind) -> f64 {
         match kind {
             MarkKind::MachineBusy => OTHER_LOAD.warn,
             MarkKind::MachineSteal => STEAL.warn,

@@ -78,17 +78,17 @@ const TIER_EXCEPT: &str = "durability.except";
 
 impl Facts {
     /// Records a fact of what a system is, by which systems differ.
-    pub fn identity(&mut self, name: impl Into<String>, value: impl Into<String>) {
+    pub fn record_identity(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.insert(name, Ok(value.into()), Nature::Identity);
     }
 
     /// Records a fact that may change from run to run.
-    pub fn passing(&mut self, name: impl Into<String>, value: impl Into<String>) {
+    pub fn record_passing(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.insert(name, Ok(value.into()), Nature::Passing);
     }
 
     /// Records the reason why a fact could not be read.
-    pub fn unavailable(&mut self, name: impl Into<String>, reason: impl Into<String>) {
+    pub fn record_unavailable(&mut self, name: impl Into<String>, reason: impl Into<String>) {
         self.insert(name, Err(reason.into()), Nature::Identity);
     }
 
@@ -111,10 +111,10 @@ impl Facts {
 
     /// Records a durability tier, its reason and its exceptions as facts.
     pub fn set_durability(&mut self, durability: &Durability) {
-        self.identity(TIER, durability.tier.as_str());
-        self.identity(TIER_BECAUSE, durability.because.clone());
+        self.record_identity(TIER, durability.tier.as_str());
+        self.record_identity(TIER_BECAUSE, durability.because.clone());
         if let Some(except) = &durability.except {
-            self.identity(TIER_EXCEPT, except.clone());
+            self.record_identity(TIER_EXCEPT, except.clone());
         }
     }
 
@@ -127,7 +127,7 @@ impl Facts {
 
     /// Records that an experiment was exported when `ended` of its rounds, or runs, had ended.
     pub fn set_ended(&mut self, ended: usize, of: usize) {
-        self.passing(ENDED, format!("{ended} of {of}"));
+        self.record_passing(ENDED, format!("{ended} of {of}"));
     }
 
     /// Gives the number of runs that had ended when the experiment was exported, and of how many.
@@ -137,12 +137,12 @@ impl Facts {
     }
 
     /// Records what distinguishes this instance from an equal one, as a passing fact; see [`INSTANCE`].
-    pub fn instance(&mut self, name: &str, value: impl Into<String>) {
-        self.passing(format!("{INSTANCE}{name}"), value);
+    pub fn record_instance(&mut self, name: &str, value: impl Into<String>) {
+        self.record_passing(format!("{INSTANCE}{name}"), value);
     }
 
     /// Removes the facts that distinguish instances.
-    pub fn without_instance(&mut self) {
+    pub fn remove_instance(&mut self) {
         self.entries.retain(|name, _| !name.starts_with(INSTANCE));
     }
 

@@ -172,7 +172,7 @@ impl Absence {
     }
 
     /// Makes the absence of a value with its reason.
-    pub fn because(self, reason: impl ToString) -> NoValue {
+    pub fn with_reason(self, reason: impl ToString) -> NoValue {
         NoValue { kind: self, reason: reason.to_string() }
     }
 
@@ -190,7 +190,7 @@ impl NoValue {
     /// Makes the absence of a figure that takes more operations than a run had, as in `fewer than 100 transactions`.
     /// `what` names them, as in `transactions in the run`.
     pub fn too_few(needed: u64, what: &str) -> NoValue {
-        Absence::TooFewOperations { needed }.because(format!("fewer than {needed} {what}"))
+        Absence::TooFewOperations { needed }.with_reason(format!("fewer than {needed} {what}"))
     }
 
     /// Number of operations that a run would have needed, if it had too few.
@@ -216,7 +216,7 @@ impl<R: ToString> From<Result<f64, R>> for Reading {
 impl Reading {
     /// Makes a reading without a value, for this reason.
     pub fn unavailable(reason: impl ToString) -> Reading {
-        Reading::Unavailable(Absence::Unavailable.because(reason))
+        Reading::Unavailable(Absence::Unavailable.with_reason(reason))
     }
 
     /// The value, if there is one.

@@ -23,7 +23,7 @@ impl Reset {
         [("rebuild", Reset::Rebuild), ("clone", Reset::Clone), ("restore", Reset::Restore), ("none", Reset::None)];
 
     /// Parses the way of a fact [`RESET`](crate::facts::RESET), which begins with the plan's word for it.
-    pub fn of_fact(fact: &str) -> Option<Reset> {
+    pub fn parse_fact(fact: &str) -> Option<Reset> {
         let word = fact.split([':', ' ', ';']).next()?;
         Reset::WORDS.iter().find(|(known, _)| *known == word).map(|(_, reset)| *reset)
     }

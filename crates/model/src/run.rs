@@ -212,7 +212,7 @@ impl MarkKind {
     }
 
     /// Gives the mark of a run whose commits promised this, and not what the system's settings say.
-    pub fn of_commits(tier: DurabilityTier) -> MarkKind {
+    pub fn mark_of_commits(tier: DurabilityTier) -> MarkKind {
         match tier {
             DurabilityTier::Durable => MarkKind::DurableCommits,
             DurabilityTier::Delayed => MarkKind::DelayedCommits,
@@ -221,7 +221,7 @@ impl MarkKind {
     }
 
     /// Gives what the run's commits promised, where it was not what the system's settings say.
-    pub fn of_durability(self) -> Option<DurabilityTier> {
+    pub fn promised_durability(self) -> Option<DurabilityTier> {
         match self {
             MarkKind::DurableCommits => Some(DurabilityTier::Durable),
             MarkKind::DelayedCommits => Some(DurabilityTier::Delayed),

@@ -39,17 +39,20 @@ impl ShareRange {
         let (number, divisor) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
         let value =
             number.parse().ok().filter(|value: &f64| divisor > 1.0 || *value < 1.0).map(|value: f64| value / divisor);
-        value.map_or_else(|| Err(self.refusal(text)), |value| self.check(value).map_err(|_| self.refusal(text)))
+        value.map_or_else(
+            || Err(self.make_share_error(text)),
+            |value| self.check(value).map_err(|_| self.make_share_error(text)),
+        )
     }
 
     /// Fails if a share that is a number already is outside the range.
     pub fn check(self, value: f64) -> Result<f64, ShareError> {
         let (lowest, highest) = self.limits;
-        if value > lowest && value < highest { Ok(value) } else { Err(self.refusal(&value.to_string())) }
+        if value > lowest && value < highest { Ok(value) } else { Err(self.make_share_error(&value.to_string())) }
     }
 
     /// Makes the error of a share out of range.
-    fn refusal(self, text: &str) -> ShareError {
+    fn make_share_error(self, text: &str) -> ShareError {
         ShareError { written: text.to_owned(), range: self }
     }
 }

@@ -426,7 +426,7 @@ impl BackupRow {
                     .get(metric)
                     .filter(|missing| !missing.reason.is_empty())
                     .cloned()
-                    .unwrap_or_else(|| Absence::Unavailable.because("it was not measured"))
+                    .unwrap_or_else(|| Absence::Unavailable.with_reason("it was not measured"))
             }),
             form,
         )

@@ -369,7 +369,8 @@ impl Evidence {
             .filter(|run| self.case(run.planned.case).is_some_and(|case| case.system == system));
         let runs: BTreeSet<i64> = measured.map(|run| run.id).collect();
         let marks = self.marks.iter().filter(|(run, _)| runs.contains(run)).map(|(_, mark)| mark);
-        let weakest = marks.filter_map(|mark| Some((mark.kind.of_durability()?, mark))).min_by_key(|(tier, _)| *tier);
+        let weakest =
+            marks.filter_map(|mark| Some((mark.kind.promised_durability()?, mark))).min_by_key(|(tier, _)| *tier);
         Some(match weakest {
             Some((tier, mark)) if tier < promised.tier => {
                 Durability { tier, because: format!("{}; {}", promised.because, mark.detail), except: None }

@@ -94,7 +94,7 @@ impl<'a> Lookup<'a> {
         let by_settings = self.evidence.facts_of(&self.evidence.case(case)?.system)?.durability()?.tier;
         self.measured_runs(&[case])
             .into_iter()
-            .map(|run| match self.marks_of_run(run).find_map(|mark| mark.kind.of_durability()) {
+            .map(|run| match self.marks_of_run(run).find_map(|mark| mark.kind.promised_durability()) {
                 Some(DurabilityTier::Durable) if by_settings == DurabilityTier::Delayed => DurabilityTier::Durable,
                 Some(marked) => marked.min(by_settings),
                 None => by_settings,

@@ -273,7 +273,7 @@ fn mean_of_runs(index: &Index<'_>, system: &SystemCase<'_>, metric: &str) -> Res
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let count = points.len() as f64;
     match points.is_empty() {
-        true => Err(Absence::Unavailable.because("no run was measured")),
+        true => Err(Absence::Unavailable.with_reason("no run was measured")),
         false if values.iter().copied().all(|value| value > 0.0) => {
             Ok((values.iter().copied().map(f64::ln).sum::<f64>() / count).exp())
         }

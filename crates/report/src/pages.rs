@@ -160,7 +160,7 @@ fn figure_of(measured: &Measured<'_>, run: i64, id: &str) -> Figure {
     match reading_of(measured, run, id) {
         Some(Reading::Value(value)) => Ok(*value),
         Some(Reading::Unavailable(reason)) => Err(reason.clone()),
-        None => Err(Absence::Unavailable.because("it was not measured")),
+        None => Err(Absence::Unavailable.with_reason("it was not measured")),
     }
 }
 

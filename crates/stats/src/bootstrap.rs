@@ -52,7 +52,7 @@ fn studentised_means(logs: &[f64], centre: f64, resamples: u32, seed: u64) -> Ve
     for first in (0..resamples as usize).step_by(LANES) {
         let lanes = LANES.min(resamples as usize - first);
         for lane in 0..lanes {
-            drawn.iter_mut().for_each(|round| round[lane] = logs[rng.below(logs.len())]);
+            drawn.iter_mut().for_each(|round| round[lane] = logs[rng.draw_below(logs.len())]);
         }
         found.extend_from_slice(&studentise(&drawn, centre)[..lanes]);
     }

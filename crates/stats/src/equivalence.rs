@@ -13,7 +13,7 @@ pub fn margin_bounds(margin: f64) -> (f64, f64) {
 /// Whether the ratio's whole interval lies inside the margin, ends included.
 /// With a 95 % interval this is TOST at 2.5 % a side, stricter than the usual 5 %: one interval serves the figure, the
 /// difference and the equivalence, so that the reader can see every verdict in it.
-pub fn within_margin(ratio: &PairedRatio, margin: f64) -> bool {
+pub fn lies_within_margin(ratio: &PairedRatio, margin: f64) -> bool {
     let (low, high) = margin_bounds(margin);
     low <= ratio.lo && ratio.hi <= high
 }
@@ -45,7 +45,7 @@ mod tests {
         let ratio = paired_ratio(&pairs_of_logs(&logs), 0.95).unwrap();
         let got = tost_p(&ratio, 0.03);
         assert!((got / 9.374403532061134e-07 - 1.0).abs() < 1e-8, "{got:e}");
-        assert!(within_margin(&ratio, 0.03) && !within_margin(&ratio, 0.001));
+        assert!(lies_within_margin(&ratio, 0.03) && !lies_within_margin(&ratio, 0.001));
     }
 
     #[test]
@@ -61,7 +61,7 @@ mod tests {
         #[test]
         fn interval_and_tost_agree(logs in prop::collection::vec(-0.05..0.05_f64, 3..12), margin in 0.005..0.1_f64) {
             let ratio = paired_ratio(&pairs_of_logs(&logs), 0.95).unwrap();
-            prop_assert_eq!(within_margin(&ratio, margin), tost_p(&ratio, margin) <= 0.025);
+            prop_assert_eq!(lies_within_margin(&ratio, margin), tost_p(&ratio, margin) <= 0.025);
         }
     }
 }

@@ -35,7 +35,7 @@ pub mod welch;
 
 pub use bootstrap::bootstrap_ratio;
 pub use censored::{NoQuantile, SAMPLES_BEYOND};
-pub use equivalence::{margin_bounds, tost_p, within_margin};
+pub use equivalence::{lies_within_margin, margin_bounds, tost_p};
 pub use estimate::{Direction, Estimator, Summary, UnknownEstimator, relative_half_width, summarise};
 pub use excess::{excess_p, unpaired_excess_p};
 pub use modality::{Clusters, split_in_clusters, two_clusters};
@@ -47,7 +47,7 @@ pub use ranks::{MannWhitney, mann_whitney};
 pub use rng::Rng;
 pub use sample::{Pair, Pairs, RunValue, Sample, pair_by_round};
 pub use sequence::Sequence;
-pub use steady::{Motion, Steadiness, change_points, classify, warm_up_end};
+pub use steady::{Motion, Steadiness, change_points, classify_steadiness, warm_up_end};
 pub use symmetry::{Signs, Skewed, test_skewness};
 pub use trend::{Trend, test_trend};
 pub use verdict::{DEFAULT_MARGIN, Judgement, MAX_ROUNDS, MIN_ROUNDS, Verdict, is_difference, judge, rounds_to_settle};

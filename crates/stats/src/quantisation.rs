@@ -196,7 +196,7 @@ mod tests {
 
     fn ticks(step: f64, count: usize, from: usize, spread: usize, jitter: f64, seed: u64) -> Vec<f64> {
         let mut rng = Rng::new(seed);
-        (0..count).map(|_| step * ((from + rng.below(spread)) as f64 + jitter * (rng.next_f64() - 0.5))).collect()
+        (0..count).map(|_| step * ((from + rng.draw_below(spread)) as f64 + jitter * (rng.next_f64() - 0.5))).collect()
     }
 
     #[test]

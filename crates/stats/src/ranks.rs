@@ -31,9 +31,9 @@ pub fn mann_whitney(a: &Sample, b: &Sample) -> Option<MannWhitney> {
     let ties = tie_sizes(&sorted(&[a.values(), b.values()].concat()));
     let untied = ties.iter().all(|&size| size == 1);
     let p = if untied && n_a.max(n_b) <= MAX_EXACT {
-        exact_p(u, n_a, n_b)
+        rank_sum_exact_p(u, n_a, n_b)
     } else {
-        approximate_p(u, n_a as f64, n_b as f64, &ties)
+        rank_sum_approximate_p(u, n_a as f64, n_b as f64, &ties)
     };
     Some(MannWhitney { u, p })
 }
@@ -52,7 +52,7 @@ fn win_score(x: f64, y: f64) -> f64 {
 /// Gives the exact two-sided p of Mann and Whitney's U without ties: twice the smaller tail, at most 1.
 /// `counts[v]` becomes the number of arrangements with U = v: the coefficients of the Gaussian binomial, built one
 /// factor (1 - q^(n_b + i)) / (1 - q^i) at a time. Counts stay below 2^50: exact.
-fn exact_p(u: f64, n_a: usize, n_b: usize) -> f64 {
+fn rank_sum_exact_p(u: f64, n_a: usize, n_b: usize) -> f64 {
     let largest = n_a * n_b;
     let mut counts = vec![0.0; largest + 1];
     counts[0] = 1.0;
@@ -71,7 +71,7 @@ fn exact_p(u: f64, n_a: usize, n_b: usize) -> f64 {
 }
 
 /// Gives the two-sided p of Mann and Whitney's U by the normal approximation, ties corrected.
-fn approximate_p(u: f64, n_a: f64, n_b: f64, ties: &[usize]) -> f64 {
+fn rank_sum_approximate_p(u: f64, n_a: f64, n_b: f64, ties: &[usize]) -> f64 {
     let n = n_a + n_b;
     let tied: f64 = ties.iter().map(|&t| t as f64).map(|t| t * t * t - t).sum();
     let variance = n_a * n_b / 12.0 * (n + 1.0 - tied / (n * (n - 1.0)));

@@ -39,7 +39,7 @@ impl Rng {
     /// Draws a uniform number in `0..bound`; 0 when `bound` is 0.
     /// The high half of a 128-bit product (Lemire, ACM TOMACS 29, 2019) without his rejection step: the bias is below
     /// `bound` / 2^64, and every call costs one draw.
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub fn draw_below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next_u64()) * bound as u128) >> 64) as usize
     }
 }
@@ -80,11 +80,11 @@ mod tests {
         let mut rng = Rng::new(0);
         let mut counts = [0_u32; 6];
         for _ in 0..60_000 {
-            counts[rng.below(6)] += 1;
+            counts[rng.draw_below(6)] += 1;
             assert!((0.0..1.0).contains(&rng.next_f64()));
         }
         // Binomial sd is 91: five of them either side.
         assert!(counts.iter().all(|&c| (9_544..=10_456).contains(&c)), "{counts:?}");
-        assert_eq!(rng.below(0), 0);
+        assert_eq!(rng.draw_below(0), 0);
     }
 }

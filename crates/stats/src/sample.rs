@@ -48,12 +48,12 @@ impl Sample {
     }
 
     /// Makes a sample with one value for each round: the geometric mean of those that share it.
-    pub fn by_rounds(&self) -> Sample {
-        Sample::from_runs(self.by_round().into_iter().map(|(round, value)| RunValue { round, value }))
+    pub fn pool_rounds(&self) -> Sample {
+        Sample::from_runs(self.list_round_values().into_iter().map(|(round, value)| RunValue { round, value }))
     }
 
     /// Lists the rounds in ascending order, each with the one value that stands for it.
-    fn by_round(&self) -> Vec<(u32, f64)> {
+    fn list_round_values(&self) -> Vec<(u32, f64)> {
         let mut runs = self.runs.clone();
         runs.sort_by_key(|t| t.round);
         runs.chunk_by(|x, y| x.round == y.round).map(|round| (round[0].round, pooled_value(round))).collect()
@@ -138,7 +138,7 @@ impl Pairs {
 /// Rounds present on one side only are counted as unpaired; several runs of one side in one round count as one value,
 /// their geometric mean, because their shared round makes them no further replicates.
 pub fn pair_by_round(a: &Sample, b: &Sample) -> Pairs {
-    let (side_a, side_b) = (a.by_round(), b.by_round());
+    let (side_a, side_b) = (a.list_round_values(), b.list_round_values());
     let mut pairs = Vec::new();
     let mut rest = side_b.as_slice();
     for &(round, value_a) in &side_a {
@@ -183,8 +183,8 @@ pub(crate) mod tests {
         assert_eq!(pairs.pairs[0].round, 2);
         assert!((pairs.pairs[0].b - 4.0).abs() < 1e-12, "geometric mean of 8 and 2");
         assert_eq!(pairs.pairs[1], Pair { round: 3, a: 30.0, b: 15.0 });
-        let rounds: Vec<u32> = b.by_rounds().runs().iter().map(|run| run.round).collect();
-        assert_eq!((rounds, b.by_rounds().n()), (vec![0, 2, 3, 4], 4));
+        let rounds: Vec<u32> = b.pool_rounds().runs().iter().map(|run| run.round).collect();
+        assert_eq!((rounds, b.pool_rounds().n()), (vec![0, 2, 3, 4], 4));
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub fn student_t_quantile(p: f64, df: f64) -> f64 {
         return f64::NAN;
     }
     let two_sided = 2.0 * p.min(1.0 - p);
-    let density = density(df);
+    let density = make_t_density(df);
     let (mut low, mut high) = (0.0, 1.0);
     while student_t_two_sided(high, df) > two_sided && high < 1e300 {
         (low, high) = (high, high * 2.0);
@@ -102,11 +102,11 @@ pub fn student_t_quantile(p: f64, df: f64) -> f64 {
 
 /// Computes the density of Student's t with `df` > 0 degrees of freedom.
 pub fn student_t_density(t: f64, df: f64) -> f64 {
-    density(df)(t)
+    make_t_density(df)(t)
 }
 
 /// Makes the density function of Student's t with `df` degrees of freedom.
-fn density(df: f64) -> impl Fn(f64) -> f64 {
+fn make_t_density(df: f64) -> impl Fn(f64) -> f64 {
     let ln_peak = lgamma((df + 1.0) / 2.0) - lgamma(df / 2.0) - (df * PI).ln() / 2.0;
     move |t| (ln_peak - (df + 1.0) / 2.0 * (t * t / df).ln_1p()).exp()
 }

@@ -92,7 +92,7 @@ impl Motion {
 /// The series is the seconds of one run after its [warm-up](warm_up_end) is cut off. Drift ([`crate::test_trend`])
 /// counts at p <= 0.01, two modes ([`crate::two_clusters`]) at p <= 0.02. Nothing could be found in fewer points, and
 /// silence would read as steadiness.
-pub fn classify(series: &[f64]) -> Option<Steadiness> {
+pub fn classify_steadiness(series: &[f64]) -> Option<Steadiness> {
     let motion = Motion::from_series(series)?;
     let [trend, modes] = motion.p_values();
     Some(motion.steadiness([trend <= TREND_P, modes <= MODES_P]))
@@ -278,15 +278,21 @@ mod tests {
     fn a_series_is_one_of_three() {
         let mut rng = Rng::new(15);
         let flat: Vec<f64> = noise(120, 0.3, &mut rng).iter().map(|v| 100.0 + v).collect();
-        assert_eq!(classify(&flat), Some(Steadiness::Steady));
+        assert_eq!(classify_steadiness(&flat), Some(Steadiness::Steady));
         let falling: Vec<f64> = flat.iter().enumerate().map(|(i, v)| v - 0.1 * i as f64).collect();
-        let Some(Steadiness::Drifting { relative_change, .. }) = classify(&falling) else { panic!("no drift") };
+        let Some(Steadiness::Drifting { relative_change, .. }) = classify_steadiness(&falling) else {
+            panic!("no drift")
+        };
         assert!((-0.16..-0.10).contains(&relative_change), "{relative_change}");
         let two: Vec<f64> = flat.iter().enumerate().map(|(i, v)| v + 20.0 * f64::from(i / 7 % 2 == 0)).collect();
-        assert!(matches!(classify(&two), Some(Steadiness::Bimodal { .. })), "{:?}", classify(&two));
+        assert!(
+            matches!(classify_steadiness(&two), Some(Steadiness::Bimodal { .. })),
+            "{:?}",
+            classify_steadiness(&two)
+        );
         let runs = [134_092.0, 129_852.0, 206_136.0, 198_488.0, 123_287.0, 195_082.0];
-        assert!(matches!(classify(&runs), Some(Steadiness::Bimodal { low_share: 0.5, .. })));
-        assert_eq!(classify(&flat[..5]), None);
+        assert!(matches!(classify_steadiness(&runs), Some(Steadiness::Bimodal { low_share: 0.5, .. })));
+        assert_eq!(classify_steadiness(&flat[..5]), None);
     }
 
     #[test]
@@ -296,7 +302,7 @@ mod tests {
             let wrong = (0..1_000)
                 .filter(|_| {
                     let series: Vec<f64> = noise(n, 0.0, &mut rng).iter().map(|v| 100.0 + 5.0 * v).collect();
-                    classify(&series) != Some(Steadiness::Steady)
+                    classify_steadiness(&series) != Some(Steadiness::Steady)
                 })
                 .count();
             assert!(wrong <= 30, "{wrong} of 1000 at n = {n}");

@@ -60,7 +60,7 @@ pub(crate) fn batch_means(series: &[f64], count: usize) -> Vec<f64> {
 fn p_of_s(s: f64, points: &[f64]) -> f64 {
     let ties = tie_sizes(&sorted(points));
     if points.len() <= MAX_EXACT && ties.iter().all(|&size| size == 1) {
-        return exact_p(s, points.len());
+        return kendall_exact_p(s, points.len());
     }
     let tied: f64 = ties.iter().map(|&size| variance_of_s(size as f64)).sum();
     let variance = (variance_of_s(points.len() as f64) - tied) / 18.0;
@@ -77,7 +77,7 @@ fn variance_of_s(n: f64) -> f64 {
 
 /// Gives the exact two-sided p of Kendall's S for n points without ties.
 /// Twice the share of the n! orders with at most as many inversions as one with |S|: Mahonian numbers, Kendall 1938.
-fn exact_p(s: f64, n: usize) -> f64 {
+fn kendall_exact_p(s: f64, n: usize) -> f64 {
     let pairs = n * (n - 1) / 2;
     // Shares instead of counts, since 30! is no exact double: inserting the k-th item adds 0..k-1 inversions.
     let mut shares = vec![0.0; pairs + 1];

@@ -1,6 +1,6 @@
 //! Turns a ratio and its interval into a verdict.
 
-use crate::equivalence::within_margin;
+use crate::equivalence::lies_within_margin;
 use crate::estimate::Direction;
 use crate::paired::PairedRatio;
 use crate::power::rounds_until_sure;
@@ -75,7 +75,7 @@ pub fn judge(ratio: &PairedRatio, adjusted_p: f64, direction: Direction, margin:
     if missing > 0 {
         return Judgement { verdict: None, rounds_needed: Some(missing) };
     }
-    if within_margin(ratio, margin) {
+    if lies_within_margin(ratio, margin) {
         return Judgement { verdict: Some(Verdict::Equivalent), rounds_needed: None };
     }
     if is_difference((ratio.lo, ratio.hi), adjusted_p, ratio.level) {

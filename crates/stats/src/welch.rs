@@ -36,7 +36,7 @@ pub struct UnpairedRatio {
 /// # Errors
 /// Fewer than two runs on a side, a value that is not positive, or a level outside (0, 1).
 pub fn welch_ratio(a: &Sample, b: &Sample, level: f64) -> Result<UnpairedRatio, NotComparable> {
-    let logs = welch(&logarithms(a)?, &logarithms(b)?, level)?;
+    let logs = welch_difference(&logarithms(a)?, &logarithms(b)?, level)?;
     Ok(UnpairedRatio {
         ratio: logs.difference.exp(),
         lo: logs.lo.exp(),
@@ -58,7 +58,7 @@ fn logarithms(sample: &Sample) -> Result<Vec<f64>, NotComparable> {
 }
 
 /// Computes Welch's interval and p of the difference of two means, b - a.
-fn welch(a: &[f64], b: &[f64], level: f64) -> Result<WelchDifference, NotComparable> {
+fn welch_difference(a: &[f64], b: &[f64], level: f64) -> Result<WelchDifference, NotComparable> {
     check_level(level)?;
     let [error_a, error_b] = [a, b].map(|side| squared_error(side).ok_or(NotComparable::TooFew { n: side.len() }));
     let (error_a, error_b) = (error_a?, error_b?);
@@ -98,7 +98,7 @@ mod tests {
     /// more digits from scipy 1.17.1 `ttest_ind(second, first, equal_var=False)`.
     #[test]
     fn agrees_with_r_on_the_sleep_data() {
-        let got = welch(&FIRST, &SECOND, 0.95).unwrap();
+        let got = welch_difference(&FIRST, &SECOND, 0.95).unwrap();
         for (value, want) in [
             (got.difference, 1.58),
             (got.lo, -0.20548323071171137),
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!((other.lo, other.p), (other.ratio, 0.0));
         assert_eq!(welch_ratio(&fives, &sample(&[1.0]), 0.95), Err(NotComparable::TooFew { n: 1 }));
         assert_eq!(welch_ratio(&fives, &sample(&[1.0, 0.0]), 0.95), Err(NotComparable::NotPositive { round: 1 }));
-        let zeros = welch(&[0.0; 3], &[0.0; 3], 0.95).unwrap();
+        let zeros = welch_difference(&[0.0; 3], &[0.0; 3], 0.95).unwrap();
         assert_eq!((zeros.difference, zeros.p), (0.0, 1.0));
     }
 }

@@ -39,7 +39,7 @@ fn draw(noise: Noise, rng: &mut Rng) -> f64 {
     match noise {
         Noise::Normal => normal(rng),
         Noise::Contaminated => {
-            let spread = if rng.below(10) == 0 { 3.0 } else { 1.0 };
+            let spread = if rng.draw_below(10) == 0 { 3.0 } else { 1.0 };
             spread * normal(rng) / 1.8_f64.sqrt()
         }
         Noise::HeavyTailed => {

@@ -136,9 +136,9 @@ pub(crate) fn absence_of_failure(failure: Failure) -> Result<NoValue, Failure> {
         FailureKind::Unreachable | FailureKind::ConnectionLost | FailureKind::DiskFull | FailureKind::Login => {
             Err(failure)
         }
-        FailureKind::Unsupported | FailureKind::Missing => Ok(Absence::Unsupported.because(failure.cause)),
+        FailureKind::Unsupported | FailureKind::Missing => Ok(Absence::Unsupported.with_reason(failure.cause)),
         // Such as a timeout, or too little memory.
-        _ => Ok(Absence::Failed.because(failure.cause)),
+        _ => Ok(Absence::Failed.with_reason(failure.cause)),
     }
 }
 
@@ -188,8 +188,8 @@ mod tests {
     #[test]
     fn a_lost_connection_fails_the_run_and_a_refused_query_does_not() {
         assert!(absence_of_failure(failure(FailureKind::ConnectionLost)).is_err());
-        assert_eq!(absence_of_failure(failure(FailureKind::Unsupported)), Ok(Absence::Unsupported.because("why")));
-        assert_eq!(absence_of_failure(failure(FailureKind::Other)), Ok(Absence::Failed.because("why")));
+        assert_eq!(absence_of_failure(failure(FailureKind::Unsupported)), Ok(Absence::Unsupported.with_reason("why")));
+        assert_eq!(absence_of_failure(failure(FailureKind::Other)), Ok(Absence::Failed.with_reason("why")));
     }
 
     fn failure(kind: FailureKind) -> Failure {

@@ -67,7 +67,7 @@ impl Texts {
         for (name, text) in self.noted_texts() {
             let hash = Sha256::digest(text.as_bytes());
             let short: String = hash.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect();
-            facts.identity(name.replace('\n', " names "), format!("sha256 {short}"));
+            facts.record_identity(name.replace('\n', " names "), format!("sha256 {short}"));
         }
         facts
     }

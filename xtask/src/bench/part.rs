@@ -176,12 +176,12 @@ pub struct Side {
 }
 
 /// Names the tool that sides are read by if none is named: étalon.
-fn etalon() -> String {
+fn default_reader() -> String {
     ETALON.to_owned()
 }
 
 /// Gives the factor 1, the default.
-fn one() -> f64 {
+fn default_factor() -> f64 {
     1.0
 }
 
@@ -212,12 +212,12 @@ enum Of {
 }
 
 /// Gives the lower end of a bar without one: minus infinity.
-fn lowest() -> f64 {
+fn no_lower_end() -> f64 {
     f64::NEG_INFINITY
 }
 
 /// Gives the upper end of a bar without one: infinity.
-fn highest() -> f64 {
+fn no_upper_end() -> f64 {
     f64::INFINITY
 }
 

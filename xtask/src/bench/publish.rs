@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 
 use super::Bench;
-use crate::{ask, git_changes};
+use crate::{git_changes, run_for_output};
 
 const DOCUMENT: &str = "docs/performance.md";
 /// The facts of this machine that the figures depend on.
@@ -43,14 +43,14 @@ pub fn refuse_changes(root: &Path) -> Result<()> {
 /// # Errors
 /// git does not give the commit, or a version's command fails.
 pub fn part_head(root: &Path, bench: &Bench<'_>) -> Result<String> {
-    let day = ask(Command::new("date").args(["-u", "+%F"]))?;
-    let commit = ask(Command::new("git").args(["describe", "--always"]).current_dir(root))?;
+    let day = run_for_output(Command::new("date").args(["-u", "+%F"]))?;
+    let commit = run_for_output(Command::new("git").args(["describe", "--always"]).current_dir(root))?;
     // The parts that were measured before this one have changed the document, and nothing that is measured.
     let changed = if git_changes(root, &[DOCUMENT])?.is_empty() { "" } else { "-dirty" };
-    let version = ask(Command::new(&bench.etalon).arg("--version"))?;
+    let version = run_for_output(Command::new(&bench.etalon).arg("--version"))?;
     let mut said = vec![format!("{}, commit {}{changed}", version.trim(), commit.trim())];
     for line in &bench.part.versions {
-        let answer = ask(bench.programs.make_command(&bench.values.fill_in(line)?)?)?;
+        let answer = run_for_output(bench.programs.make_command(&bench.values.fill_in(line)?)?)?;
         said.extend(answer.lines().next().map(|line| line.trim().to_owned()));
     }
     let facts = host::facts::client_facts(&[]);

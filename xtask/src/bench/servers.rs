@@ -11,7 +11,7 @@ use host::scratch::Scratch;
 
 use super::Bench;
 use super::part::Server;
-use crate::ask;
+use crate::run_for_output;
 
 /// How long one of them may take until it answers.
 const TIMEOUT: Duration = Duration::from_secs(90);
@@ -65,14 +65,14 @@ fn start_one(bench: &mut Bench<'_>, server: &Server, scratch: &Scratch) -> Resul
     for line in &server.prepare {
         let line = bench.values.fill_in(line)?;
         let mut command = bench.programs.make_command(&as_user(user.as_ref(), &line))?;
-        ask(command.current_dir(&folder))?;
+        run_for_output(command.current_dir(&folder))?;
     }
     let words = bench.programs.split_line(&bench.values.fill_in(&server.start)?)?;
     let spec = ServerSpec::new(&words[0], folder.join("log")).with_args(&words[1..]).in_folder(&folder);
     let spec = spec.in_scratch(scratch).end_signal(StopSignal::Terminate);
     let mut process = ServerProcess::spawn(user.into_iter().fold(spec, ServerSpec::run_as))?;
     let begin = Instant::now();
-    while let Err(error) = ask(bench.programs.make_command(&bench.values.fill_in(&server.ready)?)?) {
+    while let Err(error) = run_for_output(bench.programs.make_command(&bench.values.fill_in(&server.ready)?)?) {
         if process.has_ended()?.is_some() || begin.elapsed() > TIMEOUT {
             bail!("{error:#}; its log ends: {}", process.log_tail(5));
         }

@@ -10,8 +10,8 @@ use anyhow::{Context, Result};
 use host::process::{ServerProcess, ServerSpec, StopSignal, User, chown, is_root, user_by_name};
 use tempfile::TempDir;
 
-use crate::ask;
 use crate::requirements::POSTGRES;
+use crate::run_for_output;
 
 /// How long it may take until it answers.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -40,7 +40,7 @@ impl Postgres {
         let data = folder.path().join("data");
         let mut init = command_as(user.as_ref(), &POSTGRES.sibling_path("initdb")?);
         init.args(["--username=me", "--auth=trust", "--encoding=UTF8", "--locale=C", "--pgdata"]).arg(&data);
-        ask(init.current_dir(folder.path()))?;
+        run_for_output(init.current_dir(folder.path()))?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         fs::write(
             data.join("postgresql.auto.conf"),
@@ -55,7 +55,7 @@ impl Postgres {
         let mut process = ServerProcess::spawn(user.into_iter().fold(spec, ServerSpec::run_as))?;
         let (psql, deadline) = (POSTGRES.sibling_path("psql")?, Instant::now() + START_LIMIT);
         let url = format!("postgres://me@127.0.0.1:{port}/postgres");
-        while let Err(error) = ask(Command::new(&psql).args(["-c", "SELECT 1", &url])) {
+        while let Err(error) = run_for_output(Command::new(&psql).args(["-c", "SELECT 1", &url])) {
             if process.has_ended()?.is_some() || Instant::now() >= deadline {
                 return Err(error).context(process.log_tail(5));
             }

@@ -9,7 +9,7 @@ use host::scratch::Scratch;
 
 use super::platform::Platform;
 use super::{make_packages, sums};
-use crate::ask;
+use crate::run_for_output;
 
 /// Makes the packages from a clone of the commit, and compares them with those in `made`. True if none differs.
 ///
@@ -20,7 +20,7 @@ pub fn compare_again(root: &Path, made: &Path, platforms: &[Platform]) -> Result
     let scratch =
         Scratch::new("packages-made-once-more-elsewhere", None).context("making a folder for the second build")?;
     let clone = scratch.path().join("etalon");
-    ask(Command::new("git").args(["clone", "--quiet", "--shared"]).arg(root).arg(&clone))?;
+    run_for_output(Command::new("git").args(["clone", "--quiet", "--shared"]).arg(root).arg(&clone))?;
     // The tools are not built by it but by their own sources.
     let tools = clone.join("target/tools");
     fs::create_dir_all(clone.join("target")).context("making the second build's folder")?;
@@ -39,7 +39,7 @@ pub fn compare_again(root: &Path, made: &Path, platforms: &[Platform]) -> Result
     if !is_same {
         let kept = made.with_file_name("package-again");
         let _ = fs::remove_dir_all(&kept);
-        ask(Command::new("cp").arg("-r").arg(&again).arg(&kept))?;
+        run_for_output(Command::new("cp").arg("-r").arg(&again).arg(&kept))?;
         eprintln!("hint: the second ones are in {}; diffoscope shows what is different", kept.display());
     }
     Ok(is_same)

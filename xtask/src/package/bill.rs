@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use super::platform::Platform;
 use super::release::Release;
 use super::toolchain;
-use crate::ask;
+use crate::run_for_output;
 
 /// The bill of one program.
 pub struct Bill {
@@ -112,7 +112,8 @@ impl Bill {
     /// # Errors
     /// It has none, or it names a crate that the workspace's lock does not.
     pub fn read_from_program(release: &Release, platform: Platform, program: &Path) -> Result<Self> {
-        let listing = ask(Command::new(toolchain::compile_tool(&release.root, "rust-audit-info")?).arg(program))?;
+        let listing =
+            run_for_output(Command::new(toolchain::compile_tool(&release.root, "rust-audit-info")?).arg(program))?;
         let listing: Listing = serde_json::from_str(&listing).context("reading the program's list of crates")?;
         let lock = String::from_utf8(release.read_file("Cargo.lock")?).context("Cargo.lock is no text")?;
         let lock: Lock = toml::from_str(&lock).context("reading Cargo.lock")?;

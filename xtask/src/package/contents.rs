@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 
 use super::release::Release;
-use crate::ask;
+use crate::run_for_output;
 
 /// Where things belong in a package of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Tree {
         let folder = tempfile::tempdir().context("making a folder for a package")?;
         let tree = Self { folder };
         let binary = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
-        let said = |words: &[&str]| ask(release.tool(&speaker.to_string_lossy()).args(words));
+        let said = |words: &[&str]| run_for_output(release.tool_command(&speaker.to_string_lossy()).args(words));
         let (prefix, documents) = match layout {
             Layout::Archive => ("", "share/doc/etalon/"),
             Layout::Deb | Layout::Rpm => ("usr/", "usr/share/doc/etalon/"),
@@ -95,7 +95,7 @@ impl Tree {
         put("share/man/man1/etalon.1", said(&["man"])?.as_bytes())?;
         if layout != Layout::Archive {
             let manual = self.path().join(prefix).join("share/man/man1/etalon.1");
-            ask(release.tool("gzip").args(["-n", "-9"]).arg(manual))?;
+            run_for_output(release.tool_command("gzip").args(["-n", "-9"]).arg(manual))?;
         }
         put("share/bash-completion/completions/etalon", said(&["completions", "bash"])?.as_bytes())?;
         put("share/fish/vendor_completions.d/etalon.fish", said(&["completions", "fish"])?.as_bytes())?;

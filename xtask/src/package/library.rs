@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::ask;
+use crate::run_for_output;
 
 /// A toolchain's own page of them.
 const PAGE: &str = "share/doc/rust/COPYRIGHT-library.html";
@@ -50,7 +50,7 @@ pub fn read_notices(sysroot: &Path) -> Result<Notices> {
 /// It does not start.
 pub fn compiler_sysroot() -> Result<PathBuf> {
     let compiler = std::env::var_os("RUSTC").unwrap_or("rustc".into());
-    Ok(PathBuf::from(ask(Command::new(compiler).args(["--print", "sysroot"]))?.trim()))
+    Ok(PathBuf::from(run_for_output(Command::new(compiler).args(["--print", "sysroot"]))?.trim()))
 }
 
 /// Reads the notices on the page of the toolchain's licences.

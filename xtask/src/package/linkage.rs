@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::ask;
+use crate::run_for_output;
 
 /// The libraries that every Linux with glibc has.
 const EXPECTED: [&str; 4] = ["libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux"];
@@ -62,7 +62,7 @@ pub fn refuse_mingw(program: &Path) -> Result<()> {
 
 /// Runs `objdump` on a program, and gives what it prints.
 fn objdump(what: &str, program: &Path) -> Result<String> {
-    ask(Command::new("objdump").arg(what).arg(program).env("LC_ALL", "C"))
+    run_for_output(Command::new("objdump").arg(what).arg(program).env("LC_ALL", "C"))
 }
 
 /// Lists the libraries that `objdump --private-headers` says are needed.

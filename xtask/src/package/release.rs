@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value as Json;
 
-use crate::{ask, git_changes};
+use crate::{git_changes, run_for_output};
 
 /// A commit in a folder.
 pub struct Release {
@@ -32,10 +32,11 @@ impl Release {
                 "nobody could make these packages again: the tree differs from its commit\n{changed}hint: commit the changes, or put them aside with `git stash`"
             );
         }
-        let log =
-            |format: &str| ask(Command::new("git").args(["log", "-1", format]).env("TZ", "UTC").current_dir(root));
+        let log = |format: &str| {
+            run_for_output(Command::new("git").args(["log", "-1", format]).env("TZ", "UTC").current_dir(root))
+        };
         let arguments = ["metadata", "--locked", "--format-version=1"];
-        let metadata = ask(Command::new(crate::cargo_path()).args(arguments).current_dir(root))?;
+        let metadata = run_for_output(Command::new(crate::cargo_path()).args(arguments).current_dir(root))?;
         let metadata: Json = serde_json::from_str(&metadata).context("reading cargo's metadata")?;
         let packages = metadata["packages"].as_array().context("cargo told of no packages")?;
         let of_cli = packages.iter().find(|package| package["name"] == "cli" && package["source"].is_null());
@@ -58,7 +59,7 @@ impl Release {
     }
 
     /// Makes the command of a tool that packs, which does not see who calls it, where or when.
-    pub fn tool(&self, program: &str) -> Command {
+    pub fn tool_command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("LC_ALL", "C").env("TZ", "UTC").env("HOME", "/nonexistent");

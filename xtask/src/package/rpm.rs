@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use super::contents::Tree;
 use super::release::Release;
-use crate::ask;
+use crate::run_for_output;
 
 /// What it says of itself, and what runs before its files go.
 const SPEC: &str = "deploy/packages/etalon.spec";
@@ -53,7 +53,7 @@ pub fn write_rpm(release: &Release, tree: &Tree, folder: &Path) -> Result<()> {
     }
     let files = work.path().join("files");
     std::fs::write(&files, list).context("writing the list of files")?;
-    let mut build = release.tool("rpmbuild");
+    let mut build = release.tool_command("rpmbuild");
     build.arg("-bb").env("HOME", work.path());
     for define in REPRODUCIBLE {
         build.args(["--define", define]);
@@ -68,5 +68,5 @@ pub fn write_rpm(release: &Release, tree: &Tree, folder: &Path) -> Result<()> {
     for (name, value) in values {
         build.args(["--define", &format!("{name} {value}")]);
     }
-    ask(build.arg(release.root.join(SPEC))).map(|_| ())
+    run_for_output(build.arg(release.root.join(SPEC))).map(|_| ())
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::ask;
+use crate::run_for_output;
 
 /// The name of the file, next to what it sums.
 pub const FILE: &str = "SHA256SUMS";
@@ -31,7 +31,7 @@ pub fn file_names(folder: &Path) -> Result<Vec<String>> {
 /// sha256sum fails, or the sums cannot be written.
 pub fn write_sums(folder: &Path) -> Result<()> {
     let names = file_names(folder)?;
-    let sums = ask(Command::new("sha256sum").arg("--").args(&names).current_dir(folder))?;
+    let sums = run_for_output(Command::new("sha256sum").arg("--").args(&names).current_dir(folder))?;
     eprint!("{sums}");
     fs::write(folder.join(FILE), sums).with_context(|| format!("writing {FILE}"))
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::contents::{Layout, Tree};
 use super::release::Release;
 use super::{deb, rpm, sums, tarball, zip};
-use crate::ask;
+use crate::run_for_output;
 
 fn release() -> Release {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
@@ -75,7 +75,7 @@ fn packages_hold_what_they_should_and_are_the_same_twice() {
     assert_eq!(sums::file_names(one.path()).unwrap().len(), 5);
 
     let said = |program: &str, arguments: &[&str]| {
-        ask(Command::new(program).args(arguments).current_dir(one.path()).env("TZ", "UTC")).unwrap()
+        run_for_output(Command::new(program).args(arguments).current_dir(one.path()).env("TZ", "UTC")).unwrap()
     };
     let tar = said("tar", &["-tvzf", "etalon-1.2.3-here.tar.gz"]);
     assert!(tar.contains("-rwxr-xr-x 0/0") && tar.contains(" etalon-1.2.3-here/bin/etalon\n"), "{tar}");

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 
 use super::platform::Platform;
 use super::release::Release;
-use crate::{ask, debian};
+use crate::{debian, run_for_output};
 
 /// What writes the list of crates into the program, and what reads it again: name and version.
 const TOOLS: [(&str, &str); 2] = [("cargo-auditable", "0.7.7"), ("rust-audit-info", "0.5.4")];
@@ -26,7 +26,7 @@ pub fn compile_tool(root: &Path, name: &str) -> Result<PathBuf> {
         eprintln!("compiling {name} {version} into {}", folder.display());
         let mut install = Command::new(crate::cargo_path());
         install.args(["install", "--quiet", "--locked", "--version", version, name, "--root"]).arg(&folder);
-        ask(install.arg("--target-dir").arg(folder.join("build")))?;
+        run_for_output(install.arg("--target-dir").arg(folder.join("build")))?;
         let _ = fs::remove_dir_all(folder.join("build"));
     }
     Ok(program)
@@ -60,7 +60,7 @@ pub fn cargo_build(release: &Release, platform: Platform) -> Result<Command> {
     command.args(["auditable", "build"]).env("CARGO", crate::cargo_path());
     command.env("CARGO_ENCODED_RUSTFLAGS", all).env_remove("LD_LIBRARY_PATH");
     if let Some(compiler) = platform.c_compiler() {
-        debian::compile_along(&mut command)?;
+        debian::use_debian_cargo(&mut command)?;
         let triple = platform.target_triple().replace('-', "_");
         command.env(format!("CARGO_TARGET_{}_LINKER", triple.to_uppercase()), compiler);
         command.env(format!("CC_{triple}"), compiler);

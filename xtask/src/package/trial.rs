@@ -13,7 +13,7 @@ use host::scratch::Scratch;
 use serde_json::Value as Json;
 
 use super::{sums, validity};
-use crate::ask;
+use crate::run_for_output;
 use crate::windows::Wine;
 
 /// From the command that installs it to the first verdict, on a machine that does nothing else.
@@ -92,31 +92,33 @@ const WAYS: [Way; 4] = [
 /// # Errors
 /// There is no clean root to be had, or a package cannot be installed, run or removed.
 pub fn run(root: &Path, folder: &Path) -> Result<bool> {
-    let clean = clean_root(root)?;
+    let clean = ensure_clean_root(root)?;
     let mut is_good = true;
     for name in sums::file_names(folder)? {
         if name.ends_with(".cdx.json") {
             validity::check_bill(root, &folder.join(&name))?;
             eprintln!("{name}: a valid bill of materials");
         } else if name.ends_with(".zip") {
-            is_good &= is_clean_under_wine(root, &folder.join(&name)).with_context(|| format!("trying {name}"))?;
+            is_good &= try_under_wine(root, &folder.join(&name)).with_context(|| format!("trying {name}"))?;
         } else if let Some(way) = WAYS.iter().find(|way| name.ends_with(way.ending)) {
-            is_good &= way.leaves_nothing(&clean, &folder.join(&name)).with_context(|| format!("trying {name}"))?;
+            is_good &= way.try_package(&clean, &folder.join(&name)).with_context(|| format!("trying {name}"))?;
         }
     }
-    ask(Command::new("sha256sum").args(["--check", "--strict", "--quiet", sums::FILE]).current_dir(folder))?;
+    run_for_output(Command::new("sha256sum").args(["--check", "--strict", "--quiet", sums::FILE]).current_dir(folder))?;
     Ok(is_good)
 }
 
 impl Way {
     /// Installs a package in a clean root, runs and removes it; `true` if nothing is left.
-    fn leaves_nothing(&self, clean: &Path, package: &Path) -> Result<bool> {
+    fn try_package(&self, clean: &Path, package: &Path) -> Result<bool> {
         let scratch = Scratch::new("root", None).context("making a folder for a clean root")?;
         let root = scratch.path().join("root");
         fs::create_dir(&root).context("making a clean root")?;
         match self.ground {
-            Ground::Debian => ask(Command::new("tar").arg("-xf").arg(clean).arg("-C").arg(&root)).map(|_| ())?,
-            Ground::Empty => make_empty(&root)?,
+            Ground::Debian => {
+                run_for_output(Command::new("tar").arg("-xf").arg(clean).arg("-C").arg(&root)).map(|_| ())?
+            }
+            Ground::Empty => make_empty_root(&root)?,
         }
         let name = package.file_name().context("a package has a name")?.to_string_lossy().into_owned();
         fs::copy(package, root.join(&name)).with_context(|| format!("copying {name}"))?;
@@ -126,7 +128,7 @@ impl Way {
             if self.inside {
                 run_inside(&root, AS_ROOT, &["sh", "-c", &command(line)])
             } else {
-                ask(Command::new("sh").args(["-c", &command(line)]))
+                run_for_output(Command::new("sh").args(["-c", &command(line)]))
             }
         };
         order(self.prepare)?;
@@ -144,17 +146,17 @@ impl Way {
 
 /// Tries the zip for Windows under Wine; `true` if nothing is left.
 /// What it leaves is looked for on all of Wine's drive C.
-fn is_clean_under_wine(root: &Path, package: &Path) -> Result<bool> {
+fn try_under_wine(root: &Path, package: &Path) -> Result<bool> {
     let wine = Wine::start(root)?;
     let scratch = Scratch::new("windows", None).context("making a folder for Windows")?;
     let name = package.file_name().context("a package has a name")?.to_string_lossy().into_owned();
     let before = list_files(&wine.drive_c())?;
     let start = Instant::now();
-    ask(Command::new("unzip").arg("-q").arg(package).arg("-d").arg(scratch.path()))?;
+    run_for_output(Command::new("unzip").arg("-q").arg(package).arg("-d").arg(scratch.path()))?;
     let installed = start.elapsed();
     let folder = scratch.path().join(package.file_stem().context("a package has a name")?);
     let mut quickstart = wine.windows_command(&folder.join("etalon.exe"));
-    let said = ask(quickstart.args(QUICKSTART).arg("results").current_dir(scratch.path()))?;
+    let said = run_for_output(quickstart.args(QUICKSTART).arg("results").current_dir(scratch.path()))?;
     report_trial(&name, installed, start.elapsed(), &said, &list_changes(&before, &list_files(&wine.drive_c())?))
 }
 
@@ -206,11 +208,11 @@ fn run_inside(root: &Path, user: &str, command: &[&str]) -> Result<String> {
     let mut unshare = Command::new("unshare");
     unshare.args(["--mount", "--pid", "--net", "--fork", "--kill-child", "sh", "-c", &script, "sh"]);
     unshare.arg(root).arg(user).args(command);
-    ask(unshare).with_context(|| format!("in a clean root: {}", command.join(" ")))
+    run_for_output(unshare).with_context(|| format!("in a clean root: {}", command.join(" ")))
 }
 
 /// Makes a root with nothing but what the kernel and a caller put into one.
-fn make_empty(root: &Path) -> Result<()> {
+fn make_empty_root(root: &Path) -> Result<()> {
     for name in ["dev", "proc", "sys", "tmp"] {
         fs::create_dir(root.join(name)).with_context(|| format!("making /{name} of an empty root"))?;
     }
@@ -218,7 +220,7 @@ fn make_empty(root: &Path) -> Result<()> {
 }
 
 /// Gives a tarball of this Debian with nothing but what is essential, made once.
-fn clean_root(root: &Path) -> Result<PathBuf> {
+fn ensure_clean_root(root: &Path) -> Result<PathBuf> {
     let tarball = root.join("target/clean-root.tar");
     if tarball.is_file() {
         return Ok(tarball);
@@ -229,7 +231,7 @@ fn clean_root(root: &Path) -> Result<PathBuf> {
     eprintln!("making a clean root of Debian {suite}");
     let made = tarball.with_extension("part.tar");
     let mut make = Command::new("mmdebstrap");
-    ask(make.args(["--quiet", "--variant=essential", suite]).arg(&made))?;
+    run_for_output(make.args(["--quiet", "--variant=essential", suite]).arg(&made))?;
     fs::rename(&made, &tarball).context("keeping the clean root")?;
     Ok(tarball)
 }
@@ -239,7 +241,7 @@ fn clean_root(root: &Path) -> Result<PathBuf> {
 fn list_files(root: &Path) -> Result<BTreeMap<String, String>> {
     let mut find = Command::new("find");
     find.args([".", "-xdev", "-printf", "%p\\t%y %m %U:%G %l\\n"]).current_dir(root);
-    let listed = ask(find)?;
+    let listed = run_for_output(find)?;
     let mut files = BTreeMap::new();
     for line in listed.lines() {
         let (path, kind) = line.split_once('\t').context("find printed no tab")?;

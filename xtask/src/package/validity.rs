@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::ask;
+use crate::run_for_output;
 
 /// The reference library, with the schemas in it.
 const LIBRARY: &str = "cyclonedx-python-lib[json-validation]==11.12.0";
@@ -24,7 +24,7 @@ pub fn check_bill(root: &Path, bill: &Path) -> Result<()> {
     let library = root.join("target/tools/cyclonedx");
     if !library.is_dir() {
         let install = ["-m", "pip", "install", "--quiet", "--target"];
-        ask(Command::new("python3").args(install).arg(&library).arg(LIBRARY))?;
+        run_for_output(Command::new("python3").args(install).arg(&library).arg(LIBRARY))?;
     }
-    ask(Command::new("python3").env("PYTHONPATH", &library).args(["-c", CHECK]).arg(bill)).map(|_| ())
+    run_for_output(Command::new("python3").env("PYTHONPATH", &library).args(["-c", CHECK]).arg(bill)).map(|_| ())
 }

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 
 use super::contents::Tree;
 use super::release::Release;
-use crate::ask;
+use crate::run_for_output;
 
 /// Packs a tree as `NAME.zip`, in which everything is under `NAME/`.
 ///
@@ -24,8 +24,8 @@ pub fn write_zip(release: &Release, tree: &Tree, name: &str, folder: &Path) -> R
     }
     let work = tempfile::tempdir().context("making a folder for zip")?;
     symlink(tree.path(), work.path().join(name)).context("giving the folder its name")?;
-    let mut zip = release.tool("zip");
+    let mut zip = release.tool_command("zip");
     zip.args(["-X", "-q", "-9"]).arg(folder.join(format!("{name}.zip")));
     zip.args(files.iter().map(|file| Path::new(name).join(file)));
-    ask(zip.current_dir(work.path())).map(|_| ())
+    run_for_output(zip.current_dir(work.path())).map(|_| ())
 }

@@ -20,7 +20,7 @@ pub struct Skipped {
 ///
 /// # Errors
 /// Reading or writing failed.
-pub fn watch(printed: impl BufRead, mut out: impl Write) -> std::io::Result<Vec<Skipped>> {
+pub fn copy_and_list_skipped(printed: impl BufRead, mut out: impl Write) -> std::io::Result<Vec<Skipped>> {
     let mut skipped = Vec::new();
     let mut test: Option<String> = None;
     let mut within_successes = false;
@@ -66,7 +66,7 @@ mod tests {
                        ---- b stdout ----\nskipped: ETALON_SLOW=1 runs it\n\nsuccesses:\n    m::a\n    b\n\nfailures:\n\n\
                        ---- c stdout ----\nskipped: not this one\n\ntest result: FAILED.\n";
         let mut shown = Vec::new();
-        let skipped = watch(printed.as_bytes(), &mut shown).unwrap();
+        let skipped = copy_and_list_skipped(printed.as_bytes(), &mut shown).unwrap();
         assert_eq!(skipped, [skipped_for("m::a", "no `fio`"), skipped_for("b", SLOW)]);
         let shown = String::from_utf8(shown).unwrap();
         assert!(shown.contains("test a ... ok") && shown.contains("---- c stdout ----") && !shown.contains("more"));

@@ -53,7 +53,7 @@ impl Suite {
     }
 
     /// Takes the tests of these names out of the suite, as a suite of their own that runs alone.
-    fn part(&mut self, names: &[&str]) -> Suite {
+    fn split_off_alone(&mut self, names: &[&str]) -> Suite {
         let mut command = Command::new(self.command.get_program());
         command.args(self.command.get_args()).arg("--test-threads=1").args(names);
         command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -83,17 +83,17 @@ pub struct Ran {
 /// # Errors
 /// It does not compile, which is shown, or cargo says something unknown.
 pub fn compile(root: &Path, arguments: &[&str]) -> Result<Vec<Suite>> {
-    let mut command = super::command(root, arguments);
+    let mut command = super::root_cargo_command(root, arguments);
     let output = command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit()).output();
     let output = output.context("starting cargo")?;
     anyhow::ensure!(output.status.success(), "cargo {}: {}", arguments.join(" "), output.status);
     let text = String::from_utf8(output.stdout).context("what cargo says")?;
     let messages = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
-    Ok(messages.context("what cargo says")?.iter().filter_map(suite).collect())
+    Ok(messages.context("what cargo says")?.iter().filter_map(make_suite).collect())
 }
 
 /// Makes the suite that one of cargo's messages names; `None` if it names none.
-fn suite(message: &Value) -> Option<Suite> {
+fn make_suite(message: &Value) -> Option<Suite> {
     if message["profile"]["test"] != true {
         return None;
     }
@@ -119,7 +119,7 @@ pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     suites.sort_by_key(|suite: &Suite| LONGEST.iter().position(|name| *name == suite.name).unwrap_or(LONGEST.len()));
     for (suite, names) in ALONE {
-        let parted = suites.iter_mut().find(|one| one.name == suite).map(|one| one.part(names));
+        let parted = suites.iter_mut().find(|one| one.name == suite).map(|one| one.split_off_alone(names));
         suites.extend(parted);
     }
     let (alone, together): (Vec<Suite>, Vec<Suite>) = suites.into_iter().partition(|suite| suite.is_alone);
@@ -131,9 +131,9 @@ pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
                 scope.spawn(|| -> Result<()> {
                     loop {
                         let Some(suite) = left.lock().ok().and_then(|mut left| left.next()) else { return Ok(()) };
-                        let (ran, printed) = one(suite, folder, LONGEST_SILENCE)?;
+                        let (ran, printed) = run_suite(suite, folder, LONGEST_SILENCE)?;
                         let Ok(mut ended) = ended.lock() else { return Ok(()) };
-                        report(&ran, &printed)?;
+                        print_suite(&ran, &printed)?;
                         ended.push(ran);
                     }
                 })
@@ -145,15 +145,15 @@ pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
     })?;
     let mut ended = ended.into_inner().unwrap_or_default();
     for suite in alone {
-        let (ran, printed) = one(suite, folder, LONGEST_SILENCE)?;
-        report(&ran, &printed)?;
+        let (ran, printed) = run_suite(suite, folder, LONGEST_SILENCE)?;
+        print_suite(&ran, &printed)?;
         ended.push(ran);
     }
     Ok(ended)
 }
 
 /// Runs a suite to its end, or until it has been silent for too long, and gives what is to be shown of it.
-fn one(mut suite: Suite, folder: &Path, longest_silence: Duration) -> Result<(Ran, Vec<u8>)> {
+fn run_suite(mut suite: Suite, folder: &Path, longest_silence: Duration) -> Result<(Ran, Vec<u8>)> {
     let path = folder.join(format!("{}.txt", suite.name.replace([',', ' '], "-")));
     let file = File::create(&path).with_context(|| path.display().to_string())?;
     let start = Instant::now();
@@ -175,7 +175,7 @@ fn one(mut suite: Suite, folder: &Path, longest_silence: Duration) -> Result<(Ra
     drop(ended);
     let hung = watcher.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause));
     let mut printed = Vec::new();
-    let found = skipped::watch(BufReader::new(File::open(&path)?), &mut printed)?;
+    let found = skipped::copy_and_list_skipped(BufReader::new(File::open(&path)?), &mut printed)?;
     let ran = Ran {
         wall: start.elapsed(),
         cpu: usage.rusage.utime + usage.rusage.stime,
@@ -192,10 +192,10 @@ fn one(mut suite: Suite, folder: &Path, longest_silence: Duration) -> Result<(Ra
 
 /// Waits until the suite has ended or its file has not grown for that long; true if the second came first.
 fn falls_silent(printed: &Path, end: &mpsc::Receiver<()>, longest_silence: Duration) -> bool {
-    let (mut known, mut since) = (length(printed), Instant::now());
+    let (mut known, mut since) = (file_length(printed), Instant::now());
     while end.recv_timeout(Duration::from_secs(1).min(longest_silence)) == Err(RecvTimeoutError::Timeout) {
-        if length(printed) != known {
-            (known, since) = (length(printed), Instant::now());
+        if file_length(printed) != known {
+            (known, since) = (file_length(printed), Instant::now());
         }
         if since.elapsed() >= longest_silence {
             return true;
@@ -205,12 +205,12 @@ fn falls_silent(printed: &Path, end: &mpsc::Receiver<()>, longest_silence: Durat
 }
 
 /// Gives the length of a file in bytes; 0 if it is not there.
-fn length(printed: &Path) -> u64 {
+fn file_length(printed: &Path) -> u64 {
     fs::metadata(printed).map_or(0, |file| file.len())
 }
 
 /// Prints a suite's name and what it printed.
-fn report(ran: &Ran, printed: &[u8]) -> Result<()> {
+fn print_suite(ran: &Ran, printed: &[u8]) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "-- {}", ran.name)?;
     out.write_all(printed)?;
@@ -227,7 +227,7 @@ pub fn summary(ran: &[Ran], skipped: &[Skipped]) -> Vec<String> {
         let why = failure.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         lines.push(format!(
             "  {how:<6}{}, {:>6.1} s of CPU time  {name}{why}",
-            super::seconds(*wall),
+            super::seconds_column(*wall),
             cpu.as_secs_f64()
         ));
     }
@@ -263,11 +263,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let started = Instant::now();
         let limit = Duration::from_secs(3);
-        let (hung, printed) = one(shell_suite("echo begun; sleep 600; true"), folder.path(), limit).unwrap();
+        let (hung, printed) = run_suite(shell_suite("echo begun; sleep 600; true"), folder.path(), limit).unwrap();
         assert!(started.elapsed() < Duration::from_secs(60));
         assert_eq!(hung.failure.as_deref(), Some("ended, since it printed nothing for 3 s"));
         assert!(printed.starts_with(b"begun\n"), "what it had printed is shown");
-        let (ran, _) = one(shell_suite("for i in 1 2 3 4 5; do echo $i; sleep 1; done"), folder.path(), limit).unwrap();
+        let (ran, _) =
+            run_suite(shell_suite("for i in 1 2 3 4 5; do echo $i; sleep 1; done"), folder.path(), limit).unwrap();
         assert_eq!(ran.failure, None, "one that goes on printing may take longer");
     }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::Finding;
-use crate::ask;
+use crate::run_for_output;
 
 /// Longest source file, in lines.
 const MAX_FILE_LINES: usize = 700;
@@ -27,7 +27,7 @@ const UNFINISHED_WORDS: [&str; 2] = [concat!("FIX", "ME"), concat!("XX", "X")];
 /// When this is no git checkout.
 pub fn list_files(root: &Path) -> Result<Vec<String>> {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-    let mut files: Vec<String> = ask(Command::new("git").args(arguments).current_dir(root))?
+    let mut files: Vec<String> = run_for_output(Command::new("git").args(arguments).current_dir(root))?
         .split_terminator('\0')
         // Deleted, and not yet so in the index.
         .filter(|path| root.join(path).is_file())

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::trials::{Bench, TIMEOUT, ensure_said};
-use crate::{ask, docs, releases};
+use crate::{docs, releases, run_for_output};
 
 /// Gives the folder of PostgreSQL's programs for Windows, fetched at the first call.
 pub fn programs_folder(root: &Path) -> Result<PathBuf> {
-    releases::POSTGRES_FOR_WINDOWS.found_in(&root.join("target/servers"))
+    releases::POSTGRES_FOR_WINDOWS.ensure_fetched(&root.join("target/servers"))
 }
 
 /// Memory that a server shares from its start. Under Wine its processes cannot share what it takes later, and hang.
@@ -36,7 +36,7 @@ fn windows_path(path: &Path) -> String {
 }
 
 /// Tries that étalon starts a server without an administrator's rights, measures it, and removes it.
-pub fn private_server(bench: &Bench<'_>) -> Result<()> {
+pub fn try_private_server(bench: &Bench<'_>) -> Result<()> {
     let bin_dir = programs_folder(bench.root)?;
     fs::write(bench.path("private.toml"), private_plan(&bin_dir))?;
     let said = bench.run_etalon("run private.toml -o private", 0)?;
@@ -46,12 +46,12 @@ pub fn private_server(bench: &Bench<'_>) -> Result<()> {
 }
 
 /// Tries that a killed étalon takes its server with it.
-pub fn killed_with_etalon(bench: &Bench<'_>) -> Result<()> {
+pub fn try_killed_with_etalon(bench: &Bench<'_>) -> Result<()> {
     let bin_dir = programs_folder(bench.root)?;
     fs::write(bench.path("long.toml"), private_plan(&bin_dir).replace("duration = \"1s\"", "duration = \"600s\""))?;
     let mut etalon = bench.etalon_command("run long.toml -o long").stderr(Stdio::null()).spawn()?;
     let started = wait_for(|| {
-        Ok(bench.only_store("long").is_ok() && running_processes(&bin_dir).len() > 3 || etalon.try_wait()?.is_some())
+        Ok(bench.find_store("long").is_ok() && running_processes(&bin_dir).len() > 3 || etalon.try_wait()?.is_some())
     });
     let has_ended = etalon.try_wait()?;
     etalon.kill()?;
@@ -63,11 +63,11 @@ pub fn killed_with_etalon(bench: &Bench<'_>) -> Result<()> {
 }
 
 /// Tries the same plan on a server of Linux and on one of Windows, in one report: the question of 2016.
-pub fn next_to_linux(bench: &Bench<'_>) -> Result<()> {
+pub fn try_next_to_linux(bench: &Bench<'_>) -> Result<()> {
     let bin_dir = programs_folder(bench.root)?;
     let data = bench.path("pgdata");
     let words = ["-A", "trust", "-U", "etalon", "-E", "UTF8", "--locale", "C", "--no-sync", "-D"];
-    ask(bench.wine.windows_command(&bin_dir.join("initdb.exe")).args(words).arg(windows_path(&data)))?;
+    run_for_output(bench.wine.windows_command(&bin_dir.join("initdb.exe")).args(words).arg(windows_path(&data)))?;
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let pg_ctl = || {
         let mut command = bench.wine.windows_command(&bin_dir.join("pg_ctl.exe"));
@@ -79,14 +79,14 @@ pub fn next_to_linux(bench: &Bench<'_>) -> Result<()> {
     pg_ctl().args(["start", "-W", "-l", &log, "-o", &options]).status().context("starting pg_ctl.exe")?;
     wait_for(|| Ok(TcpStream::connect(("127.0.0.1", port)).is_ok()))
         .context("the server of Windows does not answer")?;
-    let ran = side_by_side(bench, port);
+    let ran = run_side_by_side(bench, port);
     pg_ctl().args(["stop", "-m", "immediate"]).status().context("stopping the server of Windows")?;
     wait_for(|| Ok(running_processes(&bin_dir).is_empty()))?;
     ran
 }
 
 /// Runs a plan on a server of Linux and on the one of Windows at a port, and checks the report.
-fn side_by_side(bench: &Bench<'_>, port: u16) -> Result<()> {
+fn run_side_by_side(bench: &Bench<'_>, port: u16) -> Result<()> {
     let plan = fs::read_to_string(bench.root.join("plans/postgresql-select-update.toml"))?;
     let systems = format!(
         "[systems.linux]\nserver = {{ engine = \"postgres\", connect = \"tcp\" }}\nsettings = {{ max_connections = 300 }}\n\
@@ -97,9 +97,9 @@ fn side_by_side(bench: &Bench<'_>, port: u16) -> Result<()> {
     fs::write(bench.path("both.toml"), format!("{before}{systems}[[benchmarks]]{after}"))?;
     let mut command = Command::new(docs::etalon_path(bench.root)?);
     command.args(["run", "both.toml", "--quick", "-o", "both"]).current_dir(bench.path(""));
-    let said = ask(&mut command)?;
+    let said = run_for_output(&mut command)?;
     ensure_said(&said, &["A = linux, B = windows", "creation", "tasks", "figures are of neither"])?;
-    let page = fs::read_to_string(bench.only_store("both")?.with_extension("html"))?;
+    let page = fs::read_to_string(bench.find_store("both")?.with_extension("html"))?;
     ensure_said(&page, &["figures are of neither"])
 }
 

@@ -28,9 +28,9 @@ pub fn run_trials(root: &Path, wine: &Wine, command: &Path) -> Result<bool> {
         ("a killed experiment is resumed", try_resume),
         ("SQLIO's command line, on a drive", try_sqlio),
         ("backups are restored", try_backup),
-        ("a private server of Windows", postgres::private_server),
-        ("a killed étalon leaves no server", postgres::killed_with_etalon),
-        ("servers of Linux and of Windows in one report", postgres::next_to_linux),
+        ("a private server of Windows", postgres::try_private_server),
+        ("a killed étalon leaves no server", postgres::try_killed_with_etalon),
+        ("servers of Linux and of Windows in one report", postgres::try_next_to_linux),
     ];
     let mut failed = 0;
     let mut report = |name: &str, started: Instant, passed: Result<()>| {
@@ -88,7 +88,7 @@ impl Bench<'_> {
     }
 
     /// Finds a store in a folder of the folder of trials.
-    pub fn only_store(&self, folder: &str) -> Result<PathBuf> {
+    pub fn find_store(&self, folder: &str) -> Result<PathBuf> {
         let entries = fs::read_dir(self.folder.path().join(folder)).with_context(|| folder.to_owned())?;
         let stores = entries.filter_map(|entry| Some(entry.ok()?.path()));
         let mut stores = stores.filter(|path| path.extension().is_some_and(|extension| extension == "etalon"));
@@ -108,7 +108,7 @@ pub fn ensure_said(said: &str, parts: &[&str]) -> Result<()> {
 fn try_quickstart(bench: &Bench<'_>) -> Result<()> {
     let said = bench.run_etalon("run quickstart --quick -o first", 0)?;
     ensure_said(&said, &["A = rollback-journal, B = wal", "throughput, tx/s", "neither Windows nor Linux"])?;
-    let store = bench.only_store("first")?;
+    let store = bench.find_store("first")?;
     let page = fs::read_to_string(store.with_extension("html")).context("the report that a run writes")?;
     ensure_said(&page, &["rollback-journal", "neither Windows nor Linux"])?;
     let store = store.strip_prefix(bench.folder.path())?.display().to_string();
@@ -164,7 +164,7 @@ fn try_resume(bench: &Bench<'_>) -> Result<()> {
     let started = loop {
         ensure!(child.try_wait()?.is_none(), "it ended before it was killed");
         ensure!(Instant::now() < deadline, "no run began");
-        if let Ok(store) = bench.only_store("killed") {
+        if let Ok(store) = bench.find_store("killed") {
             break store;
         }
         std::thread::sleep(Duration::from_millis(20));

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use crate::ask;
 use crate::requirements::{WINE, ensure_present};
+use crate::run_for_output;
 
 /// What is of no use to étalon, and each is a question or a file outside the prefix: .NET, HTML, menus.
 const WITHOUT: &str = "mscoree,mshtml,winemenubuilder.exe=";
@@ -41,17 +41,17 @@ impl Wine {
         if !system.is_dir() {
             eprintln!("making Wine's folder, {}", wine.prefix.display());
             fs::create_dir_all(&wine.prefix).context("making Wine's folder")?;
-            ask(wine.wine_command("wine64").args(["wineboot", "--init"]))?;
-            ask(wine.wine_command("wineserver").arg("-w"))?;
+            run_for_output(wine.wine_command("wine64").args(["wineboot", "--init"]))?;
+            run_for_output(wine.wine_command("wineserver").arg("-w"))?;
             // A drive for the trials' folders: of the root of all, which is `Z:`, Wine complains where it is no device.
             let drive = wine.prefix.join("dosdevices/t:");
-            ask(Command::new("ln").arg("-s").arg(std::env::temp_dir()).arg(&drive))?;
+            run_for_output(Command::new("ln").arg("-s").arg(std::env::temp_dir()).arg(&drive))?;
         }
         let primitives = system.join(PRIMITIVES);
         if !primitives.is_file() {
             let source = root.join("xtask/src/windows/bcryptprimitives.c");
             let mut compiler = Command::new("x86_64-w64-mingw32-gcc");
-            ask(compiler.args(["-shared", "-O1", "-o"]).arg(&primitives).arg(source).arg("-ladvapi32"))?;
+            run_for_output(compiler.args(["-shared", "-O1", "-o"]).arg(&primitives).arg(source).arg("-ladvapi32"))?;
         }
         Ok(wine)
     }
@@ -100,7 +100,7 @@ impl Wine {
         script += &format!("exec {} {} \"$@\"\n", shell_quote(&wine.to_string_lossy())?, shell_quote(&etalon_path)?);
         let path = etalon.with_file_name("etalon-wine");
         fs::write(&path, script).with_context(|| path.display().to_string())?;
-        ask(Command::new("chmod").arg("+x").arg(&path))?;
+        run_for_output(Command::new("chmod").arg("+x").arg(&path))?;
         Ok(path)
     }
 }

@@ -257,13 +257,13 @@ impl System for Sabotaged {
         match self.sabotage {
             Sabotage::Durability => {
                 for name in ["server.product", "server.version"] {
-                    told.identity(name, facts.get(name).unwrap());
+                    told.record_identity(name, facts.get(name).unwrap());
                 }
                 Ok(told)
             }
             Sabotage::Facts => {
-                told.identity("server.product", "Example");
-                told.identity("server.version", format!("{asked}"));
+                told.record_identity("server.product", "Example");
+                told.record_identity("server.version", format!("{asked}"));
                 told.set_durability(&facts.durability().unwrap());
                 Ok(told)
             }
@@ -272,7 +272,7 @@ impl System for Sabotaged {
                 Ok(facts)
             }
             Sabotage::SettingFacts => {
-                facts.identity("setting.cache_size", "12345");
+                facts.record_identity("setting.cache_size", "12345");
                 Ok(facts)
             }
             _ => Ok(facts),

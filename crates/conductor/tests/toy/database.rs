@@ -72,8 +72,8 @@ impl Dialect for ToyDialect {
 impl System for ToySystem {
     fn facts(&self) -> Result<Facts, Failure> {
         let mut facts = Facts::default();
-        facts.identity("server.product", "Toy");
-        facts.identity("server.version", "1");
+        facts.record_identity("server.product", "Toy");
+        facts.record_identity("server.version", "1");
         facts.set_durability(&Durability {
             tier: DurabilityTier::Memory,
             because: "it is a toy".to_owned(),

@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use host::watch::{Measured, Watch};
-use stats::{PairedRatio, Rng, RunValue, Sample, pair_by_round, paired_ratio, within_margin};
+use stats::{PairedRatio, Rng, RunValue, Sample, lies_within_margin, pair_by_round, paired_ratio};
 
 use crate::experiment::conduct;
 use crate::latency::disturbance;
@@ -91,7 +91,7 @@ fn ratio(rounds: &[(Shown, Shown)], figure: fn(&Shown) -> f64) -> PairedRatio {
 fn attempt(server: &Server, file: &str, rng: &mut Rng) -> (Vec<(Shown, Shown)>, f64) {
     let watch = Watch::start(&Measured::default());
     let rounds = (0..ROUNDS).map(|_| {
-        if rng.below(2) == 0 {
+        if rng.draw_below(2) == 0 {
             let first = by_pgbench(server, file);
             (first, by_etalon(server, file))
         } else {
@@ -122,7 +122,7 @@ fn pgbench_and_etalon_show_the_same() {
             let words = ratios.map(|ratio| format!("{:.4} ({:.4} to {:.4})", ratio.ratio, ratio.lo, ratio.hi));
             let words = format!("{name}: étalon over pgbench: throughput {}, mean latency {}", words[0], words[1]);
             eprintln!("{words}; others took {:.1} % of the machine; {:?}", foreign * 100.0, rounds[0]);
-            if ratios.iter().all(|ratio| within_margin(ratio, MARGIN)) {
+            if ratios.iter().all(|ratio| lies_within_margin(ratio, MARGIN)) {
                 break;
             }
             let may_repeat = foreign > QUIET_SHARE && number < TRIES;

@@ -10,7 +10,7 @@ use crate::data_place::Keeping;
 /// Reads the facts of the storage under a folder.
 pub(super) fn read_facts(place: &DiskPlace, folder: &Path) -> Facts {
     let mut facts = Facts::default();
-    facts.identity("server.product", "disk");
+    facts.record_identity("server.product", "disk");
     let (kind, version) = match place {
         DiskPlace::Device(_) => ("device".to_owned(), Err("a device has no filesystem".to_owned())),
         _ => match host::disk::filesystem_of(folder) {
@@ -22,10 +22,10 @@ pub(super) fn read_facts(place: &DiskPlace, folder: &Path) -> Facts {
             Err(error) => ("files".to_owned(), Err(error.to_string())),
         },
     };
-    facts.identity("target.kind", kind);
+    facts.record_identity("target.kind", kind);
     facts.insert("server.version", Ok(version.unwrap_or_else(|reason| reason)), Nature::Identity);
     // A made volume has another mount point and loop device each time.
-    facts.passing("data_directory.path", folder.display().to_string());
+    facts.record_passing("data_directory.path", folder.display().to_string());
     for (name, fact) in host::facts::path_facts(folder).entries {
         // A loop device's model is its image's name.
         let is_place = matches!(name.as_str(), "mount_point" | "source" | "device" | "device.model");
@@ -80,11 +80,11 @@ fn add_volume(facts: &mut Facts, place: &DiskPlace) {
     let volume = lock_mutex(volume);
     let Some((volume, _)) = volume.as_deref() else { return };
     let spec = volume.spec();
-    facts.identity("volume.filesystem", spec.fs.as_str());
-    facts.identity("volume.size", spec.size_bytes.to_string());
-    facts.identity("volume.block", spec.block_bytes.to_string());
-    facts.identity("volume.cluster", volume.cluster_bytes().to_string());
-    facts.passing("volume.image", spec.image.display().to_string());
+    facts.record_identity("volume.filesystem", spec.fs.as_str());
+    facts.record_identity("volume.size", spec.size_bytes.to_string());
+    facts.record_identity("volume.block", spec.block_bytes.to_string());
+    facts.record_identity("volume.cluster", volume.cluster_bytes().to_string());
+    facts.record_passing("volume.image", spec.image.display().to_string());
     let extents = volume.image_extents().as_ref().map(|extents| extents.count.to_string()).map_err(Clone::clone);
     facts.insert("volume.image_extents", extents, Nature::Passing);
 }

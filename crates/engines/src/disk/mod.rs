@@ -169,7 +169,7 @@ impl System for DiskSystem {
     /// Reads the facts of the storage, and how operations run.
     fn facts(&self) -> Result<Facts, Failure> {
         let mut facts = facts::read_facts(&self.place, &self.data_folder());
-        facts.passing("client.reactor", self.reactor.clone());
+        facts.record_passing("client.reactor", self.reactor.clone());
         Ok(facts)
     }
 

@@ -123,11 +123,13 @@ impl<L: Library> System for LibrarySystem<L> {
     /// Reads the product, the version, every setting in force, and the durability.
     fn facts(&self) -> Result<Facts, Failure> {
         let mut facts = Facts::default();
-        facts.identity("server.product", L::PRODUCT);
-        facts.identity("server.version", L::version());
+        facts.record_identity("server.product", L::PRODUCT);
+        facts.record_identity("server.version", L::version());
         for name in L::SETTINGS {
-            facts
-                .identity(format!("setting.{name}"), self.with_handle(|connection| L::read_setting(connection, name))?);
+            facts.record_identity(
+                format!("setting.{name}"),
+                self.with_handle(|connection| L::read_setting(connection, name))?,
+            );
         }
         let promised = L::durability(&facts);
         self.file.add_facts(&mut facts, promised);

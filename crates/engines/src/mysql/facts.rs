@@ -85,19 +85,19 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
     let mut facts = Facts::default();
     let settings = counters::session_variables(client)?;
     let setting = |name: &str| settings.get(name).cloned().unwrap_or_default();
-    facts.identity("server.product", product_name(client.protocol.session.flavor, &setting("version_comment")));
-    facts.identity("server.version", format!("{} ({})", setting("version"), setting("version_comment")));
+    facts.record_identity("server.product", product_name(client.protocol.session.flavor, &setting("version_comment")));
+    facts.record_identity("server.version", format!("{} ({})", setting("version"), setting("version_comment")));
     facts.entries.extend(setting_facts(&settings).entries);
     facts.entries.extend(read_instance_facts(client).entries);
-    facts.identity("database.engine", setting("default_storage_engine"));
+    facts.record_identity("database.engine", setting("default_storage_engine"));
     add_database(&mut facts, client)?;
-    facts.passing("database.name", SCHEMA);
-    facts.identity("path.kind", if endpoint.address.is_socket() { "socket" } else { "tcp" });
-    facts.passing("path.address", endpoint.address.shown_url());
-    facts.identity("path.tls", client.encryption().unwrap_or_else(|| "off".to_owned()));
-    facts.identity("path.login", client.protocol.session.authentication.as_str());
+    facts.record_passing("database.name", SCHEMA);
+    facts.record_identity("path.kind", if endpoint.address.is_socket() { "socket" } else { "tcp" });
+    facts.record_passing("path.address", endpoint.address.shown_url());
+    facts.record_identity("path.tls", client.encryption().unwrap_or_else(|| "off".to_owned()));
+    facts.record_identity("path.login", client.protocol.session.authentication.as_str());
     let caches = if client.protocol.session.caches_metadata() { "cached" } else { "sent with every result" };
-    facts.identity("path.metadata", caches);
+    facts.record_identity("path.metadata", caches);
     add_isolation(&mut facts, &settings);
     let place = find_data_folder(&settings, endpoint);
     let (database, folders) = folders_of_tables(client, tables);
@@ -109,14 +109,14 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
     });
     let redo_log = read_redo_log_status(client)?;
     if let Some(enabled) = &redo_log {
-        facts.identity("status.innodb_redo_log_enabled", enabled.clone());
+        facts.record_identity("status.innodb_redo_log_enabled", enabled.clone());
     }
     let added = match tables {
         Tables::Own => list_added_by_others(client).map(|added| (ADDED_BY_OTHERS, added)),
         Tables::None => digest_schemas(client).map(|shape| (INDEXES_AND_TRIGGERS, shape)),
     };
     let (name, value) = added.map_err(|error| ask_failure("read the tables' indexes and triggers", &error))?;
-    facts.instance(name, value);
+    facts.record_instance(name, value);
     let engines = table_engines(client, &setting("default_storage_engine"), tables)?;
     let durability = place.limit_durability(weakest_durability(&settings, &engines, redo_log.as_deref()), &keeping);
     facts.set_durability(&durability);
@@ -138,7 +138,7 @@ pub(super) fn read_instance_facts(client: &mut Client) -> Facts {
     let mut facts = Facts::default();
     for row in client.query_text_rows(WHICH_SERVER).unwrap_or_default() {
         let [name, value] = first_columns(row);
-        facts.instance(&name, value);
+        facts.record_instance(&name, value);
     }
     let status = match client.protocol.session.flavor {
         Flavor::MariaDb => "information_schema.GLOBAL_STATUS",
@@ -149,7 +149,7 @@ pub(super) fn read_instance_facts(client: &mut Client) -> Facts {
         "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED) FROM {status} WHERE variable_name = 'Uptime'"
     );
     if let Ok(started) = client.query_first_value(&sql) {
-        facts.instance("started", format!("{started} s after 1970"));
+        facts.record_instance("started", format!("{started} s after 1970"));
     }
     facts
 }
@@ -211,8 +211,8 @@ fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
     );
     let rows = client.query_text_rows(&sql).map_err(|error| ask_failure("read the server's facts", &error))?;
     let mut row = rows.into_iter().next().unwrap_or_default().into_iter().map(Option::unwrap_or_default);
-    facts.identity("database.encoding", row.next().unwrap_or_default());
-    facts.identity("database.collation", row.next().unwrap_or_default());
+    facts.record_identity("database.encoding", row.next().unwrap_or_default());
+    facts.record_identity("database.collation", row.next().unwrap_or_default());
     Ok(())
 }
 

@@ -216,8 +216,8 @@ impl Recipe for MySqlRecipe {
 
     /// Adds how the server was made, and by which programs.
     fn add_facts(&self, facts: &mut Facts) {
-        facts.identity("server.made_by", format!("étalon: {}", self.programs.installation_command()));
-        facts.passing("server.programs", self.programs.server.display().to_string());
+        facts.record_identity("server.made_by", format!("étalon: {}", self.programs.installation_command()));
+        facts.record_passing("server.programs", self.programs.server.display().to_string());
     }
 }
 

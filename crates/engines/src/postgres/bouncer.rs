@@ -204,13 +204,15 @@ impl Bouncer {
 
     /// Adds the pooler's settings, release and program as facts.
     pub(super) fn add_facts(&self, facts: &mut Facts) {
-        facts.identity("server.pooler", self.fact.clone());
+        facts.record_identity("server.pooler", self.fact.clone());
         match read_program_release(&self.program, &["--version"]) {
-            Some(release) => facts.identity("server.pooler.version", release),
-            None => facts
-                .unavailable("server.pooler.version", format!("`{} --version` does not tell", self.program.display())),
+            Some(release) => facts.record_identity("server.pooler.version", release),
+            None => facts.record_unavailable(
+                "server.pooler.version",
+                format!("`{} --version` does not tell", self.program.display()),
+            ),
         }
-        facts.passing("server.pooler.program", self.program.display().to_string());
+        facts.record_passing("server.pooler.program", self.program.display().to_string());
     }
 }
 

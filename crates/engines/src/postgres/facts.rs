@@ -63,15 +63,15 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
     let address = &endpoint.address;
     let tried = "read the server's facts";
     let mut facts = Facts::default();
-    facts.identity("server.product", "PostgreSQL");
+    facts.record_identity("server.product", "PostgreSQL");
     let version = client.query_first_value("SELECT pg_catalog.version()").map_err(failing_to(tried))?;
-    facts.identity("server.version", version.clone());
+    facts.record_identity("server.version", version.clone());
     facts.entries.extend(read_session_settings(client)?.entries);
     facts.entries.extend(read_instance_facts(client).entries);
-    facts.identity("server.extensions", client.query_first_value(EXTENSIONS).map_err(failing_to(tried))?);
+    facts.record_identity("server.extensions", client.query_first_value(EXTENSIONS).map_err(failing_to(tried))?);
     // With `jit` on, a server without the compiler silently interprets.
     if let Ok(compiles) = client.query_first_value("SELECT pg_catalog.pg_jit_available()::int") {
-        facts.identity("server.jit", if compiles == "1" { "compiles" } else { "does not compile" });
+        facts.record_identity("server.jit", if compiles == "1" { "compiles" } else { "does not compile" });
     }
     add_database(&mut facts, client).map_err(failing_to(tried))?;
     if durability::os_of_build(&version) == "windows"
@@ -82,18 +82,18 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
             "the server is built for Windows and runs on this machine, whose system is {OS}: by Wine or a virtual machine, so \
              that its figures are of neither"
         );
-        facts.identity(LAYER, words);
+        facts.record_identity(LAYER, words);
     }
-    facts.identity("path.kind", if address.is_socket() { "socket" } else { "tcp" });
-    facts.passing("path.address", address.shown_url());
+    facts.record_identity("path.kind", if address.is_socket() { "socket" } else { "tcp" });
+    facts.record_passing("path.address", address.shown_url());
     let tls = match &endpoint.pooler {
         None => client.query_first_value(TLS).map_err(failing_to(tried))?,
         // The server reports the pooler's connection.
         Some(_) => client.encryption().unwrap_or_default(),
     };
-    facts.identity("path.tls", if tls.is_empty() { "off".to_owned() } else { tls });
+    facts.record_identity("path.tls", if tls.is_empty() { "off".to_owned() } else { tls });
     if let Some(pooler) = &endpoint.pooler {
-        facts.identity("path.pooler", pooler.to_string());
+        facts.record_identity("path.pooler", pooler.to_string());
     }
     let place = match &endpoint.pooler {
         Some(Pooler { name, .. }) => DataPlace::Elsewhere(format!("{name} does not tell where its server runs")),
@@ -112,11 +112,11 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
         folders.into_iter().flatten().chain(tablespaces.iter().map(|path| data.path_from_here(path))).collect()
     });
     if !tablespaces.is_empty() {
-        facts.passing("data_directory.tablespaces", tablespaces.join(", "));
+        facts.record_passing("data_directory.tablespaces", tablespaces.join(", "));
     }
     let unlogged = client.query_first_value(&format!("{UNLOGGED} AND {schemas}")).map_err(failing_to(tried))?;
     if tables == Tables::None {
-        facts.identity("database.unlogged_tables", unlogged.clone());
+        facts.record_identity("database.unlogged_tables", unlogged.clone());
     }
     add_tables(&mut facts, client, tables).map_err(failing_to(tried))?;
     if let Some(level) = facts.get("setting.transaction_isolation").map(str::to_owned) {
@@ -140,8 +140,8 @@ pub(super) fn read_session_settings(client: &mut Client) -> Result<Facts, Failur
 /// Adds facts of what the load's tables have besides their columns.
 fn add_tables(facts: &mut Facts, client: &mut Client, tables: Tables) -> Result<(), AskError> {
     match tables {
-        Tables::Own => facts.instance(ADDED_BY_OTHERS, list_added_by_others(client)?),
-        Tables::None => facts.instance(INDEXES_AND_TRIGGERS, client.query_first_value(SHAPE)?),
+        Tables::Own => facts.record_instance(ADDED_BY_OTHERS, list_added_by_others(client)?),
+        Tables::None => facts.record_instance(INDEXES_AND_TRIGGERS, client.query_first_value(SHAPE)?),
     }
     Ok(())
 }
@@ -185,7 +185,7 @@ pub(super) fn read_instance_facts(client: &mut Client) -> Facts {
     let mut facts = Facts::default();
     for (name, sql) in INSTANCE {
         if let Ok(value) = client.query_first_value(sql) {
-            facts.instance(name, value);
+            facts.record_instance(name, value);
         }
     }
     facts
@@ -395,15 +395,15 @@ const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes,
 fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), AskError> {
     for row in client.query_text_rows(DATABASE)? {
         let [encoding, collation, character_type, locale_provider, name, size_bytes] = first_columns(row);
-        facts.identity("database.encoding", encoding);
-        facts.identity("database.collation", collation);
-        facts.identity("database.character_type", character_type);
-        facts.identity("database.locale_provider", locale_provider);
-        facts.passing("database.name", name);
-        facts.passing("database.size_bytes", size_bytes);
+        facts.record_identity("database.encoding", encoding);
+        facts.record_identity("database.collation", collation);
+        facts.record_identity("database.character_type", character_type);
+        facts.record_identity("database.locale_provider", locale_provider);
+        facts.record_passing("database.name", name);
+        facts.record_passing("database.size_bytes", size_bytes);
     }
     // They may change whatever étalon makes.
-    facts.identity("database.event_triggers", client.query_first_value(EVENT_TRIGGERS)?);
+    facts.record_identity("database.event_triggers", client.query_first_value(EVENT_TRIGGERS)?);
     Ok(())
 }
 

@@ -273,8 +273,8 @@ impl Server for PostgresServer {
     fn facts(system: &PostgresSystem, client: &mut Client) -> Result<Facts, Failure> {
         let mut facts = facts::read_facts(client, &system.endpoint, system.tables)?;
         match &system.server.abilities.checkpoint {
-            Ok(()) => facts.identity("checkpoint_before_run", "yes"),
-            Err(reason) => facts.unavailable("checkpoint_before_run", reason.clone()),
+            Ok(()) => facts.record_identity("checkpoint_before_run", "yes"),
+            Err(reason) => facts.record_unavailable("checkpoint_before_run", reason.clone()),
         }
         Ok(facts)
     }

@@ -127,8 +127,8 @@ pub(super) fn extension_facts(client: &mut Client, kind: SessionKind) -> Result<
     };
     for (name, key) in [("postgis", "POSTGIS"), ("geos", "GEOS")] {
         match version_part(&version, key) {
-            Some(value) => facts.identity(format!("{name}.version"), value),
-            None => facts.unavailable(format!("{name}.version"), "postgis_full_version() does not say"),
+            Some(value) => facts.record_identity(format!("{name}.version"), value),
+            None => facts.record_unavailable(format!("{name}.version"), "postgis_full_version() does not say"),
         }
     }
     Ok(facts)

@@ -209,8 +209,8 @@ impl Recipe for PostgresRecipe {
     /// Adds facts of how étalon made the server, its programs and its pooler.
     fn add_facts(&self, facts: &mut Facts) {
         let superuser = self.owner.as_ref().map_or(ROLE, |owner| &owner.address.user);
-        facts.identity("server.made_by", format!("étalon: {}", initdb_words(self.login, superuser).join(" ")));
-        facts.passing("server.programs", self.programs.folder.display().to_string());
+        facts.record_identity("server.made_by", format!("étalon: {}", initdb_words(self.login, superuser).join(" ")));
+        facts.record_passing("server.programs", self.programs.folder.display().to_string());
         if let Some(bouncer) = &self.bouncer {
             bouncer.add_facts(facts);
         }

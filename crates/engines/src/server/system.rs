@@ -482,7 +482,7 @@ impl<S: Server> System for ServerSystem<S> {
         if let Some(private) = self.lock_private() {
             private.recipe.add_facts(&mut facts);
             // Étalon itself starts it again, and makes it.
-            facts.without_instance();
+            facts.remove_instance();
         }
         Ok(facts)
     }

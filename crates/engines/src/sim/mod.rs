@@ -134,8 +134,8 @@ impl System for SimSystem {
     /// Returns the product, the version and the durability that the URL asks for.
     fn facts(&self) -> Result<Facts, Failure> {
         let mut facts = Facts::default();
-        facts.identity("server.product", "Simulated");
-        facts.identity("server.version", self.version.clone());
+        facts.record_identity("server.product", "Simulated");
+        facts.record_identity("server.version", self.version.clone());
         facts.set_durability(&Durability { tier: self.tier, because: "simulated".to_owned(), except: None });
         Ok(facts)
     }

@@ -39,21 +39,21 @@ pub(super) const PRAGMAS: &[&str] = &[
 /// Reads the facts of a database file by a connection: version, pragmas, durability and the file's own.
 pub(super) fn read_facts(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
-    facts.identity("server.product", "SQLite");
-    facts.identity("server.version", rusqlite::version());
+    facts.record_identity("server.product", "SQLite");
+    facts.record_identity("server.version", rusqlite::version());
     // With SQLCipher also files without a key are its work.
     if let Some(version) = cipher::read_pragma(connection, "cipher_version") {
-        facts.identity("server.sqlcipher", version);
-        facts.identity("encryption", if cipher.is_plain() { "none" } else { "each page, by SQLCipher" });
+        facts.record_identity("server.sqlcipher", version);
+        facts.record_identity("encryption", if cipher.is_plain() { "none" } else { "each page, by SQLCipher" });
     }
     if let Some(cryptography) = cipher::read_pragma(connection, "cipher_provider_version") {
-        facts.identity("server.cryptography", cryptography);
+        facts.record_identity("server.cryptography", cryptography);
     }
-    facts.identity("server.compile_options", compile_options(connection));
+    facts.record_identity("server.compile_options", compile_options(connection));
     for name in PRAGMAS {
         match read_pragma(connection, name) {
-            Some(value) => facts.identity(format!("setting.{name}"), pragma_word(name, &value)),
-            None => facts.unavailable(format!("setting.{name}"), "this build of SQLite has no such pragma"),
+            Some(value) => facts.record_identity(format!("setting.{name}"), pragma_word(name, &value)),
+            None => facts.record_unavailable(format!("setting.{name}"), "this build of SQLite has no such pragma"),
         }
     }
     // One transaction writes at a time, and readers see one moment; `read_uncommitted` is for shared caches only, which étalon
@@ -71,10 +71,10 @@ pub(super) fn read_facts(connection: &Connection, file: &EmbeddedFile, cipher: &
         && let Ok(created) = std::fs::metadata(file.path()).and_then(|data| data.created())
         && let Ok(age) = created.duration_since(std::time::UNIX_EPOCH)
     {
-        facts.instance("file_created", format!("{} ns after 1970", age.as_nanos()));
+        facts.record_instance("file_created", format!("{} ns after 1970", age.as_nanos()));
     }
     if file.tables() == Tables::None {
-        facts.instance(
+        facts.record_instance(
             INDEXES_AND_TRIGGERS,
             schema_digest(connection).map_err(|error| sql_failure("read the schema", &error))?,
         );

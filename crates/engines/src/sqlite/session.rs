@@ -79,8 +79,8 @@ pub(super) fn spatial_facts(connection: &Connection, kind: SessionKind) -> Resul
             let version: Option<String> =
                 connection.query_row(sql, [], |row| row.get(0)).map_err(|error| sql_failure(sql, &error))?;
             match version {
-                Some(version) => facts.identity(format!("{name}.version"), version),
-                None => facts.unavailable(format!("{name}.version"), "SpatiaLite was built without it"),
+                Some(version) => facts.record_identity(format!("{name}.version"), version),
+                None => facts.record_unavailable(format!("{name}.version"), "SpatiaLite was built without it"),
             }
         }
     }

@@ -201,19 +201,19 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint) -> Result<Fac
     let banner = client
         .query_first_value("SELECT @@VERSION")
         .map_err(|error| ask_failure("read the server's version", &error))?;
-    facts.identity("server.product", product_from_banner(&banner));
-    facts.identity("server.banner", banner.lines().next().unwrap_or_default().trim());
-    facts.identity("server.version", format!("{major}.{minor}.{build}"));
+    facts.record_identity("server.product", product_from_banner(&banner));
+    facts.record_identity("server.banner", banner.lines().next().unwrap_or_default().trim());
+    facts.record_identity("server.version", format!("{major}.{minor}.{build}"));
     let is_microsoft_s = product_from_banner(&banner) == MICROSOFT_S;
     let host = if is_microsoft_s && major < FIRST_ON_LINUX { &WINDOWS } else { &HOST };
     for view in VIEWS.into_iter().chain([host]) {
         add_view(&mut facts, client, view)?;
     }
     add_instance(&mut facts);
-    facts.unavailable(DATA_FILESYSTEM, NO_DISK);
+    facts.record_unavailable(DATA_FILESYSTEM, NO_DISK);
     add_isolation(&mut facts);
     if let Some(version) = facts.get("server.product_version").map(str::to_owned) {
-        facts.identity("server.version", version);
+        facts.record_identity("server.version", version);
     }
     add_configurations(&mut facts, client)?;
     add_files(&mut facts, client)?;
@@ -221,12 +221,12 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint) -> Result<Fac
     let options =
         query_if_allowed(client, SET_OPTIONS)?.and_then(|rows| first_cell(&rows).ok_or_else(|| "no row".to_owned()));
     facts.insert("session.options", options, Nature::Identity);
-    facts.identity("path.kind", "tcp");
-    facts.passing("path.address", endpoint.address.shown_url());
-    facts.identity("path.tls", client.encryption().unwrap_or_else(|| "login only".to_owned()));
-    facts.identity("path.packet_bytes", client.protocol.session.packet_bytes.to_string());
-    facts.identity("path.protocol", format!("TDS {:#010x}", client.protocol.session.tds_version));
-    facts.unavailable("data_directory.filesystem", "SQL Server does not say what its files lie on");
+    facts.record_identity("path.kind", "tcp");
+    facts.record_passing("path.address", endpoint.address.shown_url());
+    facts.record_identity("path.tls", client.encryption().unwrap_or_else(|| "login only".to_owned()));
+    facts.record_identity("path.packet_bytes", client.protocol.session.packet_bytes.to_string());
+    facts.record_identity("path.protocol", format!("TDS {:#010x}", client.protocol.session.tds_version));
+    facts.record_unavailable("data_directory.filesystem", "SQL Server does not say what its files lie on");
     let durability = durability_from_facts(&facts);
     facts.set_durability(&durability);
     Ok(facts)
@@ -290,7 +290,7 @@ pub(super) fn read_instance_facts(client: &mut Client) -> Facts {
 fn add_instance(facts: &mut Facts) {
     for (name, fact) in [("started", "host.sqlserver_start_time"), ("machine", "server.machine")] {
         if let Some(value) = facts.get(fact).map(str::to_owned) {
-            facts.instance(name, value);
+            facts.record_instance(name, value);
         }
     }
 }
@@ -302,7 +302,7 @@ fn add_view(facts: &mut Facts, client: &mut Client, view: &View) -> Result<(), F
         Err(error) => {
             let reason = reason_or_failure(&error)?;
             for name in view.identity {
-                facts.unavailable(format!("{}.{name}", view.prefix), reason.clone());
+                facts.record_unavailable(format!("{}.{name}", view.prefix), reason.clone());
             }
             return Ok(());
         }
@@ -312,9 +312,9 @@ fn add_view(facts: &mut Facts, client: &mut Client, view: &View) -> Result<(), F
         let name = column.name.to_ascii_lowercase();
         let Some(text) = cell_text(cell) else { continue };
         if view.identity.contains(&name.as_str()) || name == "product_version" {
-            facts.identity(format!("{}.{name}", view.prefix), text);
+            facts.record_identity(format!("{}.{name}", view.prefix), text);
         } else if view.passing.contains(&name.as_str()) {
-            facts.passing(format!("{}.{name}", view.prefix), text);
+            facts.record_passing(format!("{}.{name}", view.prefix), text);
         }
     }
     Ok(())
@@ -328,11 +328,11 @@ fn cell_text(cell: Cell) -> Option<String> {
 /// Adds the server's configuration options as facts.
 fn add_configurations(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
     match query_if_allowed(client, CONFIGURATIONS)? {
-        Err(reason) => facts.unavailable("setting", reason),
+        Err(reason) => facts.record_unavailable("setting", reason),
         Ok(rows) => {
             for row in rows {
                 if let [Some(name), Some(value)] = row.as_slice() {
-                    facts.identity(format!("setting.{}", name.replace(' ', "_")), value.clone());
+                    facts.record_identity(format!("setting.{}", name.replace(' ', "_")), value.clone());
                 }
             }
         }
@@ -349,25 +349,25 @@ fn pages_as_mib(pages: &str) -> String {
 /// Sizes change as a database grows, growth settings do not.
 fn add_files(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
     match query_if_allowed(client, FILES)? {
-        Err(reason) => facts.unavailable("database.files", reason),
+        Err(reason) => facts.record_unavailable("database.files", reason),
         Ok(rows) => {
-            facts.identity("database.files", rows.len().to_string());
+            facts.record_identity("database.files", rows.len().to_string());
             for row in rows {
                 let [file, kind, path, size, growth, is_in_percent] = first_columns(row);
                 let growth = if is_in_percent == "1" { format!("{growth} %") } else { pages_as_mib(&growth) };
                 let name = format!("database.file.{file}");
-                facts.identity(format!("{name}.growth"), format!("{kind}, by {growth}"));
-                facts.passing(format!("{name}.size"), pages_as_mib(&size));
-                facts.passing(format!("{name}.path"), path);
+                facts.record_identity(format!("{name}.growth"), format!("{kind}, by {growth}"));
+                facts.record_passing(format!("{name}.size"), pages_as_mib(&size));
+                facts.record_passing(format!("{name}.path"), path);
             }
         }
     }
     match query_if_allowed(client, TEMPDB)? {
-        Err(reason) => facts.unavailable("tempdb.data_files", reason),
+        Err(reason) => facts.record_unavailable("tempdb.data_files", reason),
         Ok(rows) => {
             let [files, size] = first_columns(first_row(rows));
-            facts.identity("tempdb.data_files", files);
-            facts.passing("tempdb.size", pages_as_mib(&size));
+            facts.record_identity("tempdb.data_files", files);
+            facts.record_passing("tempdb.size", pages_as_mib(&size));
         }
     }
     Ok(())
@@ -429,7 +429,7 @@ mod tests {
         fn with(more: &[(&str, &str)]) -> Durability {
             let mut facts = Facts::default();
             for (name, value) in more {
-                facts.identity(*name, *value);
+                facts.record_identity(*name, *value);
             }
             durability_from_facts(&facts)
         }

@@ -208,7 +208,7 @@ impl Work {
         let pairs: Vec<_> = cases.iter().map(|sent| &sent.case).zip(&tasks).collect();
         let mut facts = opened.here.facts(&pairs, scope)?;
         facts.absorb("host", host::facts::client_facts(&[]));
-        facts.identity("host.agent", self.shared.options.name.clone());
+        facts.record_identity("host.agent", self.shared.options.name.clone());
         Ok(facts)
     }
 

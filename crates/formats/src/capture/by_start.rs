@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use super::CaptureError;
-use super::file::{Recorded, SavedCapture, block, damaged};
+use super::file::{Recorded, SavedCapture, damaged_error, read_block};
 
 /// Servers round the times of records, to a second at most, so that a statement seems to begin before the one before it in its
 /// session.
@@ -49,14 +49,14 @@ impl SavedCapture {
     /// # Errors
     /// The capture is damaged.
     pub fn each_by_start(&self, mut each: impl FnMut(Recorded) -> ControlFlow<()>) -> Result<(), CaptureError> {
-        let classes = self.classes()?;
+        let classes = self.read_classes()?;
         let select = "SELECT block, count, first_us, id FROM executions ORDER BY first_us, id";
-        let mut blocks = self.connection.prepare(select).map_err(damaged)?;
-        let mut rows = blocks.query([]).map_err(damaged)?;
+        let mut blocks = self.connection.prepare(select).map_err(damaged_error)?;
+        let mut rows = blocks.query([]).map_err(damaged_error)?;
         let mut waiting = Waiting::default();
         loop {
-            let row = rows.next().map_err(damaged)?;
-            let first_us = row.map_or(Ok(i64::MAX), |row| row.get("first_us")).map_err(damaged)?;
+            let row = rows.next().map_err(damaged_error)?;
+            let first_us = row.map_or(Ok(i64::MAX), |row| row.get("first_us")).map_err(damaged_error)?;
             let until_us = if row.is_some() { first_us.saturating_sub(ROUNDING_US) } else { i64::MAX };
             while let Some(one) = waiting.take(until_us) {
                 if each(one).is_break() {
@@ -64,8 +64,8 @@ impl SavedCapture {
                 }
             }
             let Some(row) = row else { return Ok(()) };
-            let id = row.get("id").map_err(damaged)?;
-            for (at, one) in block(row, &classes)?.into_iter().enumerate() {
+            let id = row.get("id").map_err(damaged_error)?;
+            for (at, one) in read_block(row, &classes)?.into_iter().enumerate() {
                 waiting.add((id, at), one);
             }
         }

@@ -309,7 +309,7 @@ pub struct Recorded {
 }
 
 /// Makes the error of a capture that cannot be read.
-pub(super) fn damaged(_: rusqlite::Error) -> CaptureError {
+pub(super) fn damaged_error(_: rusqlite::Error) -> CaptureError {
     CaptureError::Damaged
 }
 
@@ -319,10 +319,10 @@ fn pragma_number(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
 }
 
 /// Reads the executions of a block, as many as its row says; fails if they are not that number.
-pub(super) fn block(row: &Row<'_>, classes: &HashMap<u64, u64>) -> Result<Vec<Recorded>, CaptureError> {
-    let block: Vec<u8> = row.get("block").map_err(damaged)?;
+pub(super) fn read_block(row: &Row<'_>, classes: &HashMap<u64, u64>) -> Result<Vec<Recorded>, CaptureError> {
+    let block: Vec<u8> = row.get("block").map_err(damaged_error)?;
     let all = unpack(&block)?;
-    if row.get::<_, i64>("count").map_err(damaged)?.cast_unsigned() != all.len() as u64 {
+    if row.get::<_, i64>("count").map_err(damaged_error)?.cast_unsigned() != all.len() as u64 {
         return Err(CaptureError::Damaged);
     }
     let with_class = all.into_iter().map(|packed| {
@@ -362,30 +362,31 @@ impl SavedCapture {
     /// # Errors
     /// The capture is damaged.
     pub fn for_each(&self, mut each: impl FnMut(Recorded)) -> Result<(), CaptureError> {
-        let classes = self.classes()?;
-        let mut blocks = self.connection.prepare("SELECT block, count FROM executions ORDER BY id").map_err(damaged)?;
-        let mut rows = blocks.query([]).map_err(damaged)?;
-        while let Some(row) = rows.next().map_err(damaged)? {
-            block(row, &classes)?.into_iter().for_each(&mut each);
+        let classes = self.read_classes()?;
+        let mut blocks =
+            self.connection.prepare("SELECT block, count FROM executions ORDER BY id").map_err(damaged_error)?;
+        let mut rows = blocks.query([]).map_err(damaged_error)?;
+        while let Some(row) = rows.next().map_err(damaged_error)? {
+            read_block(row, &classes)?.into_iter().for_each(&mut each);
         }
         Ok(())
     }
 
     /// Reads the number of each statement's class.
-    pub(super) fn classes(&self) -> Result<HashMap<u64, u64>, CaptureError> {
-        let mut classes = self.connection.prepare("SELECT id, class FROM statements").map_err(damaged)?;
+    pub(super) fn read_classes(&self) -> Result<HashMap<u64, u64>, CaptureError> {
+        let mut classes = self.connection.prepare("SELECT id, class FROM statements").map_err(damaged_error)?;
         let pairs = classes.query_map([], |row| Ok((first_id(row)?, row.get::<_, i64>(1)?.cast_unsigned())));
-        pairs.map_err(damaged)?.collect::<Result<_, _>>().map_err(damaged)
+        pairs.map_err(damaged_error)?.collect::<Result<_, _>>().map_err(damaged_error)
     }
 
     /// Reads the name of each session's database, by the session's number.
     ///
     /// # Errors
     /// The capture is damaged.
-    pub fn databases(&self) -> Result<HashMap<u64, String>, CaptureError> {
-        let mut sessions = self.connection.prepare("SELECT id, database FROM sessions").map_err(damaged)?;
+    pub fn read_databases(&self) -> Result<HashMap<u64, String>, CaptureError> {
+        let mut sessions = self.connection.prepare("SELECT id, database FROM sessions").map_err(damaged_error)?;
         let pairs = sessions.query_map([], |row| Ok((first_id(row)?, row.get(1)?)));
-        pairs.map_err(damaged)?.collect::<Result<_, _>>().map_err(damaged)
+        pairs.map_err(damaged_error)?.collect::<Result<_, _>>().map_err(damaged_error)
     }
 
     /// Makes a text by which captures differ: the times, numbers and lengths of the blocks.
@@ -395,7 +396,7 @@ impl SavedCapture {
     pub fn fingerprint(&self) -> Result<String, CaptureError> {
         let select = "SELECT group_concat(first_us || ' ' || last_us || ' ' || count || ' ' || length(block), ',') \
                       FROM (SELECT * FROM executions ORDER BY id)";
-        let blocks: Option<String> = self.connection.query_row(select, [], |row| row.get(0)).map_err(damaged)?;
+        let blocks: Option<String> = self.connection.query_row(select, [], |row| row.get(0)).map_err(damaged_error)?;
         Ok(blocks.unwrap_or_default())
     }
 
@@ -405,8 +406,8 @@ impl SavedCapture {
     /// The capture is damaged.
     pub fn shape(&self, statement: u64) -> Result<String, CaptureError> {
         let mut shape =
-            self.connection.prepare_cached("SELECT shape FROM statements WHERE id = ?1").map_err(damaged)?;
-        shape.query_row([statement.cast_signed()], |row| row.get(0)).map_err(damaged)
+            self.connection.prepare_cached("SELECT shape FROM statements WHERE id = ?1").map_err(damaged_error)?;
+        shape.query_row([statement.cast_signed()], |row| row.get(0)).map_err(damaged_error)
     }
 
     /// Restores the text of an execution, with its literals.

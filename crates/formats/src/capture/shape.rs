@@ -104,7 +104,7 @@ pub fn fill_shape(shape: &str, literals: &[String]) -> String {
 }
 
 /// Restores a shape's text, with values in place of `$1`, `$2`, …; one that `value` does not have stays.
-pub fn text_with_values(shape: &str, literals: &[String], value: impl Fn(usize) -> Option<String>) -> String {
+pub fn fill_in_values(shape: &str, literals: &[String], value: impl Fn(usize) -> Option<String>) -> String {
     let mut filled = String::with_capacity(shape.len());
     let mut at = 0;
     while at < shape.len() {
@@ -149,7 +149,7 @@ fn next_piece(text: &str, at: usize, syntax: Syntax) -> Piece {
         }
         b'\'' => {
             let before = &text.as_bytes()[..at];
-            let is_escaped = syntax == Syntax::Backslash || is_escape_string(before);
+            let is_escaped = syntax == Syntax::Backslash || ends_with_escape_prefix(before);
             make_piece(Kind::Value, quoted_length(bytes, b'\'', is_escaped))
         }
         b'"' if syntax == Syntax::Backslash => make_piece(Kind::Value, quoted_length(bytes, b'"', true)),
@@ -185,7 +185,7 @@ fn ends_with_word(text: &str) -> bool {
 }
 
 /// Tests whether the bytes before a quotation mark end with the `E` of `E'…'`.
-fn is_escape_string(before: &[u8]) -> bool {
+fn ends_with_escape_prefix(before: &[u8]) -> bool {
     match before {
         [.., byte, b'e' | b'E'] => !is_word_byte(*byte),
         [b'e' | b'E'] => true,
@@ -328,7 +328,7 @@ mod tests {
     fn parameters_get_their_values_outside_names_and_literals() {
         let shaped = take_apart("SELECT '$1', \"$1\", $1::int + $2, $3 -- $1", Syntax::Standard);
         let value = |number| (number < 3).then(|| format!("'v{number}'"));
-        let filled = text_with_values(&shaped.shape, &shaped.literals, value);
+        let filled = fill_in_values(&shaped.shape, &shaped.literals, value);
         assert_eq!(filled, "SELECT '$1', \"$1\", 'v1'::int + 'v2', $3 -- $1");
     }
 

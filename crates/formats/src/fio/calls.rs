@@ -17,11 +17,11 @@ const LEAST_INTERVAL_MS: f64 = 500.0;
 const MOST_SPREAD: f64 = 1.5;
 
 /// Tells of each document whether a later one of the same call has all that it has.
-pub fn on_the_way(documents: &[FioDocument]) -> Vec<bool> {
+pub fn find_intermediate(documents: &[FioDocument]) -> Vec<bool> {
     let mut found: Vec<bool> = Vec::with_capacity(documents.len());
     for (at, document) in documents.iter().enumerate() {
         let goes_on = found.last().copied().unwrap_or(false);
-        found.push(documents.get(at + 1).is_some_and(|later| document.is_before(later, goes_on)));
+        found.push(documents.get(at + 1).is_some_and(|later| document.continues_in(later, goes_on)));
     }
     found
 }
@@ -29,7 +29,7 @@ pub fn on_the_way(documents: &[FioDocument]) -> Vec<bool> {
 impl FioDocument {
     /// Tells whether the next document is of the same call.
     /// Of terse lines the last interval may be short, if the call goes on from the document in front of this one.
-    fn is_before(&self, later: &FioDocument, goes_on: bool) -> bool {
+    fn continues_in(&self, later: &FioDocument, goes_on: bool) -> bool {
         if self.jobs.is_empty() || self.job_names() != later.job_names() {
             return false;
         }
@@ -127,7 +127,7 @@ fn start_s(document: &FioDocument, ended: u64) -> u64 {
 }
 
 /// Adds a document's number to results that may be no repetitions although nothing printed differs; says why.
-pub fn tell_apart(documents: &[&FioDocument], results: &mut [Vec<ImportedResult>]) -> BTreeSet<String> {
+pub fn number_unlike_results(documents: &[&FioDocument], results: &mut [Vec<ImportedResult>]) -> BTreeSet<String> {
     let mut cases: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
     for (document, of_document) in results.iter().enumerate() {
         for (at, result) in of_document.iter().enumerate() {

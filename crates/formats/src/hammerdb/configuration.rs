@@ -48,7 +48,7 @@ const DEPENDENT: [(&str, &str); 4] = [
 /// Reads the conditions of the load of a workload, `tpcc` or `tpch`, from HammerDB's dictionary.
 /// What is off, or as HammerDB has it of itself, is no condition, so that jobs of its versions compare. Names, places
 /// and passwords are none.
-pub fn conditions_in(dictionary: &str, workload: &str) -> Point {
+pub fn parse_conditions(dictionary: &str, workload: &str) -> Point {
     let all = tcl_words(dictionary);
     let section =
         word_pairs(&all).find(|(name, _)| *name == workload).map(|(_, value)| tcl_words(value)).unwrap_or_default();
@@ -96,7 +96,7 @@ impl Settings {
     }
 
     /// Notes that a run has ended: what is set from here on is of the next.
-    pub fn run_ended(&mut self) {
+    pub fn note_run_end(&mut self) {
         self.fresh.clear();
     }
 
@@ -236,10 +236,10 @@ mod tests {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
-        assert_eq!(conditions_in(text, "tpcc"), expected);
-        assert_eq!(conditions_in(text, "tpch"), Point::from([("scale_factor".to_owned(), Value::Int(3))]));
+        assert_eq!(parse_conditions(text, "tpcc"), expected);
+        assert_eq!(parse_conditions(text, "tpch"), Point::from([("scale_factor".to_owned(), Value::Int(3))]));
         let scaled = text.replace("async_scale false", "async_scale true").replace("driver timed", "driver test");
-        let more = conditions_in(&scaled, "tpcc");
+        let more = parse_conditions(&scaled, "tpcc");
         assert_eq!(
             (more["async_client"].clone(), more["driver"].clone()),
             (Value::Int(10), Value::Text("test".into()))
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn no_dictionary_makes_it_panic() {
         for text in ["", "{", "tpcc", "tpcc {", "tpcc {a", "\"", "tpcc \\", "{é", "tpcc {é {é}}", "}}}}"] {
-            let _ = conditions_in(text, "tpcc");
+            let _ = parse_conditions(text, "tpcc");
         }
     }
 }

@@ -41,7 +41,7 @@ impl Console {
     }
 
     /// Ends the run of the open streams, and tells each how many they were; one without an end keeps its queries.
-    pub fn run_ended(&mut self) {
+    pub fn end_streams(&mut self) {
         self.streams.extend(std::mem::take(&mut self.open).into_values());
         let count = self.streams.iter().filter(|stream| stream.streams == 0).count() as u64;
         self.streams.iter_mut().filter(|stream| stream.streams == 0).for_each(|stream| stream.streams = count);

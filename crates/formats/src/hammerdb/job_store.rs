@@ -12,7 +12,7 @@ use model::{Point, Value};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, MAIN_DB};
 
-use super::configuration::conditions_in;
+use super::configuration::parse_conditions;
 use super::{HammerDbOutput, Lines, Timing, WithoutResult, import_output};
 use crate::reader::{Found, Input, Names, Reader, Reads};
 use crate::{FormatError, Imported};
@@ -270,7 +270,7 @@ impl JobStore {
             let job = Job {
                 id: id.clone(),
                 database: text_of(&row, "db"),
-                conditions: conditions_in(&text_of(&row, "jobdict"), workload),
+                conditions: parse_conditions(&text_of(&row, "jobdict"), workload),
                 benchmark,
                 profile: row.get("profile_id").and_then(|id| id.parse().ok()).unwrap_or(0),
                 said: Vec::new(),

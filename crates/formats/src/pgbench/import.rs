@@ -154,7 +154,7 @@ fn throughput_measurement(rate: Option<f64>, why_not: &str) -> Measurement {
 }
 
 /// Gives the number of all transactions for each that succeeded.
-fn with_failed(succeeded: u64, failed: u64) -> f64 {
+fn ratio_with_failed(succeeded: u64, failed: u64) -> f64 {
     (succeeded.saturating_add(failed)) as f64 / succeeded.max(1) as f64
 }
 
@@ -198,7 +198,7 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
     insert_number(&mut result, "clients", Some(u64::from(log.clients)));
     result.elapsed_s = Some(log.span_s());
     result.measurements.push(throughput_measurement(log.rate_per_s(), "the log spans no time"));
-    result.measurements.extend(log.durations.measurements(log.not_succeeded()));
+    result.measurements.extend(log.durations.make_latency_measurements(log.not_succeeded()));
     result.measurements.extend(count_measurements(log));
     if let Some(share) = log.sampled_share() {
         result.notes.push(format!(
@@ -207,14 +207,14 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
         ));
     }
     if log.lags > 0 {
-        limited::limit_by_rate(
+        limited::mark_rate_limited(
             &mut result,
-            log.rate_per_s().map(|rate| rate * with_failed(log.succeeded(), log.not_succeeded())),
+            log.rate_per_s().map(|rate| rate * ratio_with_failed(log.succeeded(), log.not_succeeded())),
         );
         let mean = Reading::Value(log.lag_us as f64 / log.lags as f64);
         result.measurements.push(latency_measurement("lag_mean", Role::Diagnostic, mean));
     }
-    result.series.extend(log.durations.series("pgbench", log.span_s(), log.not_succeeded()));
+    result.series.extend(log.durations.make_series("pgbench", log.span_s(), log.not_succeeded()));
     if log.zero > 0 {
         let note = format!(
             "{} transactions have a latency of 0 us: version 15 writes that for some before the first failure",
@@ -362,25 +362,25 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
         .measurements
         .push(throughput_measurement(log.rate_per_s(), "fewer than three intervals: none is sure to be whole"));
     let total: f64 = log.used_intervals().map(|interval| interval.sum_us).sum();
-    let mean = if transactions > 0 { Reading::Value(total / transactions as f64) } else { no_success() };
+    let mean = if transactions > 0 { Reading::Value(total / transactions as f64) } else { no_success_reading() };
     result.measurements.push(latency_measurement("response_mean", Role::Primary, finite_or_reason(mean)));
     let shortest = log
         .used_intervals()
         .map(|interval| interval.min_us)
         .min_by(f64::total_cmp)
-        .map_or_else(no_success, Reading::Value);
+        .map_or_else(no_success_reading, Reading::Value);
     let longest = log
         .used_intervals()
         .map(|interval| interval.max_us)
         .max_by(f64::total_cmp)
-        .map_or_else(no_success, Reading::Value);
+        .map_or_else(no_success_reading, Reading::Value);
     result.measurements.push(latency_measurement("response_min", Role::Secondary, shortest));
     result.measurements.push(latency_measurement("response_max", Role::Secondary, longest));
     let lag: f64 = log.used_intervals().filter_map(|interval| interval.lag_us).sum();
     if lag > 0.0 && transactions > 0 {
-        limited::limit_by_rate(
+        limited::mark_rate_limited(
             &mut result,
-            log.rate_per_s().map(|rate| rate * with_failed(transactions, log.not_succeeded())),
+            log.rate_per_s().map(|rate| rate * ratio_with_failed(transactions, log.not_succeeded())),
         );
         result.measurements.push(latency_measurement(
             "lag_mean",
@@ -413,7 +413,7 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
 }
 
 /// Makes the reading of a latency where nothing succeeded.
-fn no_success() -> Reading {
+fn no_success_reading() -> Reading {
     Reading::unavailable("no transaction succeeded")
 }
 
@@ -484,9 +484,9 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
     import.version = versions::distinct_versions(found.runs.iter().map(|run| run.version.as_deref()));
     let servers: BTreeSet<&str> = found.runs.iter().filter_map(|run| run.server_version.as_deref()).collect();
     let mut facts = Facts::default();
-    facts.passing(PRINTED_DECIMALS, DECIMALS.to_string());
+    facts.record_passing(PRINTED_DECIMALS, DECIMALS.to_string());
     if !servers.is_empty() {
-        facts.identity(SERVER_VERSION, servers.into_iter().collect::<Vec<_>>().join(", "));
+        facts.record_identity(SERVER_VERSION, servers.into_iter().collect::<Vec<_>>().join(", "));
     }
     import.facts.insert(system.to_owned(), facts);
     import.note_failed_results();
@@ -637,7 +637,9 @@ fn make_result(run: &PgbenchSummary, system: &str) -> ImportedResult {
     // What is printed in front of this is all that tells cases apart.
     let is_complete = run.script.is_some() && run.processed.is_some();
     let mut result = match failure.clone() {
-        Some(reason) => ImportedResult::failed(system, if is_complete { &script } else { UNKNOWN_BENCHMARK }, reason),
+        Some(reason) => {
+            ImportedResult::make_failed(system, if is_complete { &script } else { UNKNOWN_BENCHMARK }, reason)
+        }
         None => ImportedResult::new(system, &script),
     };
     result.version = run.version.as_ref().map(|version| match &run.server_version {
@@ -689,8 +691,8 @@ fn make_result(run: &PgbenchSummary, system: &str) -> ImportedResult {
     ];
     result.measurements.extend(counts.into_iter().filter_map(|(id, count)| Some(count_measurement(id, count?))));
     if run.lag_ms.is_some() {
-        let all = with_failed(run.succeeded().unwrap_or(0), not_succeeded(run));
-        limited::limit_by_rate(&mut result, rate.map(|rate| rate * all));
+        let all = ratio_with_failed(run.succeeded().unwrap_or(0), not_succeeded(run));
+        limited::mark_rate_limited(&mut result, rate.map(|rate| rate * all));
     }
     if run.latency_ms.is_some() && !measured {
         result.notes.push("the mean latency is not measured: it is time × clients / transactions".to_owned());

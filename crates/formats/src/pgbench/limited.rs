@@ -6,12 +6,12 @@ use crate::ImportedResult;
 
 /// Marks a result as one of a run whose rate was limited: the rate becomes a key, the throughput is not judged.
 /// The throughput is what was asked for and has a name of its own: in one benchmark a metric has one better way.
-pub fn limit_by_rate(result: &mut ImportedResult, asked: Option<f64>) {
+pub fn mark_rate_limited(result: &mut ImportedResult, asked: Option<f64>) {
     result.keys.insert("rate_limited".to_owned(), Value::Text("yes".to_owned()));
     if let Some(rate) = asked.and_then(round_rate) {
         result.keys.insert("rate".to_owned(), Value::Text(format!("about {rate}")));
     }
-    limit_throughput(&mut result.measurements);
+    rename_limited_throughput(&mut result.measurements);
     result.notes.push(
         "the load was limited to a rate (-R), which pgbench does not print: the key `rate` is rounded from what it was, \
          and the throughput has no verdict"
@@ -20,7 +20,7 @@ pub fn limit_by_rate(result: &mut ImportedResult, asked: Option<f64>) {
 }
 
 /// Renames the throughput to `limited_throughput`, which is not judged.
-pub fn limit_throughput(measurements: &mut [Measurement]) {
+pub fn rename_limited_throughput(measurements: &mut [Measurement]) {
     for measurement in measurements.iter_mut().filter(|one| one.metric.id == "throughput") {
         let reading = std::mem::replace(&mut measurement.reading, Reading::Value(0.0));
         *measurement = Measurement::new("limited_throughput", "tx/s", Direction::Neither, Role::Diagnostic, reading);

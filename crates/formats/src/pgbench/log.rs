@@ -70,7 +70,7 @@ fn parse_entry(number: u64, line: &str, seventh: SeventhColumn) -> Result<Pgbenc
         count += 1;
     }
     if !(6..=MOST_WORDS).contains(&count) {
-        return Err(not_a_log(number, line, count));
+        return Err(not_a_log_error(number, line, count));
     }
     let (mut lag_us, mut retries, mut unnamed) = (None, None, None);
     match (count, seventh) {
@@ -115,7 +115,7 @@ fn parse_outcome(number: u64, word: &str) -> Result<PgbenchOutcome, FormatError>
 }
 
 /// Makes the error of a line with too few or too many words.
-fn not_a_log(number: u64, line: &str, count: usize) -> FormatError {
+fn not_a_log_error(number: u64, line: &str, count: usize) -> FormatError {
     let error =
         FormatError::at_line(number, format!("{count} words, a log of transactions has 6 to 8: {}", shorten(line)));
     if count > MOST_WORDS && line.split_ascii_whitespace().all(|word| word.parse::<u64>().is_ok()) {

@@ -213,14 +213,14 @@ impl Reader {
             });
             return;
         }
-        let taken = self.is_detail(line) || self.run.as_mut().is_some_and(|run| run.take_line(line));
+        let taken = self.take_detail(line) || self.run.as_mut().is_some_and(|run| run.take_line(line));
         if !taken {
             self.found.not_understood.push(NotUnderstood::new(number, raw));
         }
     }
 
     /// Takes a line on one of several scripts or a statement; `false` if it is none.
-    fn is_detail(&mut self, line: &str) -> bool {
+    fn take_detail(&mut self, line: &str) -> bool {
         let Some(run) = &mut self.run else { return false };
         let script = script_in(line);
         if let Some(name) = script {
@@ -277,11 +277,11 @@ impl Reader {
 /// Up to version 11 nothing stands in front of it.
 fn error_in(line: &str) -> Option<&str> {
     let signs = ["pgbench: error: ", "pgbench: fatal: "];
-    signs.iter().find_map(|sign| line.strip_prefix(sign)).or_else(|| ends_a_run(line).then_some(line))
+    signs.iter().find_map(|sign| line.strip_prefix(sign)).or_else(|| says_aborted(line).then_some(line))
 }
 
 /// Tests whether a line says that the run or one of its clients was aborted.
-fn ends_a_run(line: &str) -> bool {
+fn says_aborted(line: &str) -> bool {
     let is_client = line.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("client "));
     line.starts_with("Run was aborted") || (is_client && line.contains(" aborted "))
 }

@@ -55,7 +55,7 @@ fn summary_result(json: &Json, system: &str) -> ImportedResult {
         format!("benchbase {}", json.get("Benchmark Type").and_then(Json::as_str).unwrap_or("of unknown type"));
     let state = json.get("Final State").and_then(Json::as_str).filter(|state| !["DONE", "EXIT"].contains(state));
     let mut result = match state {
-        Some(state) => ImportedResult::failed(system, &benchmark, format!("its final state is {state}")),
+        Some(state) => ImportedResult::make_failed(system, &benchmark, format!("its final state is {state}")),
         None => ImportedResult::new(system, &benchmark),
     };
     result.keys = keys;

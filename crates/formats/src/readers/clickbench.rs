@@ -43,7 +43,7 @@ fn add_system(json: &Json, input: &Input<'_>, imported: &mut Imported) {
         let query = Value::Text(format!("Q{number}"));
         let Some(cold) = tries.first().copied().flatten() else {
             let reason = "ClickBench has no time: the query failed or was not run".to_owned();
-            let mut result = ImportedResult::failed(&system, "clickbench", reason);
+            let mut result = ImportedResult::make_failed(&system, "clickbench", reason);
             result.keys.insert("query".to_owned(), query);
             result.places.clone_from(&of_system);
             imported.results.push(result);

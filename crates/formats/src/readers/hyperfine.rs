@@ -65,7 +65,7 @@ fn result_runs(json: &Json, system: &str, command: Option<&str>) -> Vec<Imported
         .map(|(at, time)| match failure_reason(json, at) {
             Some(how) => ImportedResult {
                 keys: of_all.keys.clone(),
-                ..ImportedResult::failed(system, "hyperfine", format!("the command ended {how}"))
+                ..ImportedResult::make_failed(system, "hyperfine", format!("the command ended {how}"))
             },
             None => {
                 let mut figures = Figures::default();

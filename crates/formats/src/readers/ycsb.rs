@@ -51,7 +51,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
             }
         }
     }
-    hold_commands(&mut runs);
+    share_commands(&mut runs);
     let unknown = ["the server", "the records and their number, unless its command stands there"];
     let mut imported = Imported::new(READER.name, input.source, unknown);
     for run in &runs {
@@ -62,7 +62,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
 }
 
 /// Gives a command that stands once above several outputs to all of them that have its operations.
-fn hold_commands(runs: &mut [Run<'_>]) {
+fn share_commands(runs: &mut [Run<'_>]) {
     for at in 1..runs.len() {
         let (before, rest) = runs.split_at_mut(at);
         let (before, run) = (&before[at - 1], &mut rest[0]);

@@ -75,8 +75,8 @@ fn make_result(run: &SqlioRun, system: &str) -> ImportedResult {
     let is_complete = is_whole || (group_name(report).is_some() && !report.sizes.is_empty());
     let mut result = match (is_whole, is_complete) {
         (true, _) => ImportedResult::new(system, &group),
-        (false, true) => ImportedResult::failed(system, &group, NO_FIGURES.to_owned()),
-        (false, false) => ImportedResult::failed(system, UNKNOWN_BENCHMARK, NO_FIGURES.to_owned()),
+        (false, true) => ImportedResult::make_failed(system, &group, NO_FIGURES.to_owned()),
+        (false, false) => ImportedResult::make_failed(system, UNKNOWN_BENCHMARK, NO_FIGURES.to_owned()),
     };
     let mut key = |name: &str, value: Value| result.keys.insert(name.to_owned(), value);
     if let Some(op) = report.op {

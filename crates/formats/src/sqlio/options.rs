@@ -44,12 +44,12 @@ fn parse_option(command: &mut Command, given: &mut Given, option: &str, next: Op
         return Err(FormatError::of_whole("- alone is no option"));
     };
     let value = letters.as_str();
-    if let Some(note) = without_effect(option)? {
+    if let Some(note) = note_without_effect(option)? {
         command.warnings.push(note);
         return Ok(());
     }
     if !LETTERS.split(' ').any(|known| known.starts_with(letter)) {
-        return Err(unknown_option(option));
+        return Err(unknown_option_error(option));
     }
     if value.is_empty() && letter != 'U' {
         let hint = match next.filter(|next| !next.starts_with('-')) {
@@ -87,13 +87,13 @@ fn set_option(command: &mut Command, given: &mut Given, letter: char, value: &st
         'd' => given.drives = Some(parse_drives(value)?),
         'R' => given.raw = Some(parse_raw(value)?),
         'F' => command.param_file = Some(value.to_owned()),
-        _ => return Err(out_of_scope(letter, value, given)),
+        _ => return Err(out_of_scope_error(letter, value, given)),
     }
     Ok(())
 }
 
 /// Says of an option that it is accepted without effect; `None` of others.
-fn without_effect(option: &str) -> Result<Option<String>, FormatError> {
+fn note_without_effect(option: &str) -> Result<Option<String>, FormatError> {
     let note = match option {
         "64" => "-64 is left out: it was for the Alpha processor".to_owned(),
         "v1.1.1" => "-v1.1.1 is left out: it brings back the order of blocks of an error in that version".to_owned(),
@@ -101,7 +101,7 @@ fn without_effect(option: &str) -> Result<Option<String>, FormatError> {
             Some(level) if !level.is_empty() && level.bytes().all(|byte| byte.is_ascii_digit()) => {
                 format!("-D{} is left out: it printed debugging output", shorten(level))
             }
-            _ if option.starts_with(['6', 'v', 'D']) => return Err(unknown_option(option)),
+            _ if option.starts_with(['6', 'v', 'D']) => return Err(unknown_option_error(option)),
             _ => return Ok(None),
         },
     };
@@ -109,7 +109,7 @@ fn without_effect(option: &str) -> Result<Option<String>, FormatError> {
 }
 
 /// Makes the error for an option of SQLIO that is not supported, or excludes another.
-fn out_of_scope(letter: char, value: &str, given: &Given) -> FormatError {
+fn out_of_scope_error(letter: char, value: &str, given: &Given) -> FormatError {
     let what = if given.seen.contains(&'o') {
         "-m and -o exclude each other".to_owned()
     } else {
@@ -119,7 +119,7 @@ fn out_of_scope(letter: char, value: &str, given: &Given) -> FormatError {
 }
 
 /// Makes the error for an option that SQLIO does not have.
-fn unknown_option(option: &str) -> FormatError {
+fn unknown_option_error(option: &str) -> FormatError {
     let letter = option.chars().next().unwrap_or('-');
     let swapped = if letter.is_lowercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() };
     let hint = if option == "?" || option.starts_with('-') || option == "h" {
@@ -157,7 +157,7 @@ fn example_of(letter: char) -> &'static str {
 }
 
 /// Makes the error for an option's value.
-fn wrong_value(letter: char, value: &str) -> FormatError {
+fn wrong_value_error(letter: char, value: &str) -> FormatError {
     FormatError::of_whole(format!("-{letter}{}: no such value", shorten(value)))
         .with_hint(format!("write {}", example_of(letter)))
 }
@@ -165,9 +165,9 @@ fn wrong_value(letter: char, value: &str) -> FormatError {
 /// Parses an option that is a number.
 fn parse_number(letter: char, value: &str) -> Result<u64, FormatError> {
     if !value.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(wrong_value(letter, value));
+        return Err(wrong_value_error(letter, value));
     }
-    value.parse().map_err(|_| wrong_value(letter, value))
+    value.parse().map_err(|_| wrong_value_error(letter, value))
 }
 
 /// Parses an option that is a number in a range.
@@ -188,7 +188,7 @@ fn parse_op(value: &str) -> Result<Op, FormatError> {
             Err(FormatError::of_whole("-kRW: SQLIO mixes no reads with writes")
                 .with_hint("one run with -kR, one with -kW"))
         }
-        _ => Err(wrong_value('k', value)),
+        _ => Err(wrong_value_error('k', value)),
     }
 }
 
@@ -249,7 +249,7 @@ fn parse_latency(value: &str) -> Result<LatencyTimer, FormatError> {
         "P" | "p" => (Timing::Processor, Initiation::Untimed),
         "Si" | "si" => (Timing::System, Initiation::Timed),
         "Pi" | "pi" => (Timing::Processor, Initiation::Timed),
-        _ => return Err(wrong_value('L', value)),
+        _ => return Err(wrong_value_error('L', value)),
     };
     Ok(LatencyTimer { timer, initiation })
 }
@@ -259,7 +259,7 @@ fn parse_utilisation(value: &str) -> Result<Utilisation, FormatError> {
     match value {
         "" => Ok(Utilisation::Total),
         "p" | "P" => Ok(Utilisation::PerProcessor),
-        _ => Err(wrong_value('U', value)),
+        _ => Err(wrong_value_error('U', value)),
     }
 }
 
@@ -279,7 +279,7 @@ fn parse_cpu(value: &str, before: Affinity) -> Result<Affinity, FormatError> {
         None => (CpuKind::Hard, value),
     };
     if digits.is_empty() {
-        return Err(wrong_value('p', value));
+        return Err(wrong_value_error('p', value));
     }
     Ok(Affinity::Cpu { cpu: parse_whole('p', digits, 0, 63)?, kind })
 }
@@ -292,20 +292,21 @@ fn parse_mask(value: &str, before: Affinity) -> Result<Affinity, FormatError> {
         (None, Some(digits)) => (Spread::RoundRobin(CpuKind::Hard), digits),
         (None, None) => (Spread::Together, value),
     };
-    let mask = super::params::parse_mask(digits).filter(|mask| *mask > 0).ok_or_else(|| wrong_value('a', value))?;
+    let mask =
+        super::params::parse_mask(digits).filter(|mask| *mask > 0).ok_or_else(|| wrong_value_error('a', value))?;
     Ok(Affinity::Mask { mask, spread })
 }
 
 /// Parses `-d`: letters of drives.
 fn parse_drives(value: &str) -> Result<String, FormatError> {
     let letters = value.chars().all(|c| c.is_ascii_alphabetic());
-    if letters { Ok(value.to_owned()) } else { Err(wrong_value('d', value)) }
+    if letters { Ok(value.to_owned()) } else { Err(wrong_value_error('d', value)) }
 }
 
 /// Parses `-R`, `DEF123` or `D,E,1,12`: partitions by letter, disks by number.
 fn parse_raw(value: &str) -> Result<Vec<String>, FormatError> {
     if !value.chars().all(|c| c.is_ascii_alphanumeric() || c == ',') {
-        return Err(wrong_value('R', value));
+        return Err(wrong_value_error('R', value));
     }
     let mut names = Vec::new();
     for part in value.split(',').filter(|part| !part.is_empty()) {
@@ -315,7 +316,7 @@ fn parse_raw(value: &str) -> Result<Vec<String>, FormatError> {
             names.extend(part.chars().map(|c| format!("{c}:")));
         }
     }
-    if names.is_empty() || names.len() > MAX_FILES { Err(wrong_value('R', value)) } else { Ok(names) }
+    if names.is_empty() || names.len() > MAX_FILES { Err(wrong_value_error('R', value)) } else { Ok(names) }
 }
 
 /// Settles what the options say together: the files, and what `-F` makes ignored; fails if they do not fit.

@@ -101,7 +101,7 @@ fn split_joined(line: &str) -> Vec<&str> {
         .flat_map(|start| line.match_indices(start).map(|(at, _)| at))
         .chain(line.match_indices("using ").filter(|(at, _)| shape_words(&line[*at..]).is_some()).map(|(at, _)| at))
         .chain(line.match_indices("file ").filter(|(at, _)| begins_pool(&line[*at..])).map(|(at, _)| at))
-        .chain(line.match_indices(" thread").filter_map(|(at, _)| work_start(line, at)))
+        .chain(line.match_indices(" thread").filter_map(|(at, _)| find_work_start(line, at)))
         .filter(|at| *at > 0 && line[..*at].ends_with(' '))
         .collect();
     cuts.sort_unstable();
@@ -124,7 +124,7 @@ fn begins_pool(text: &str) -> bool {
 }
 
 /// Finds where `4 threads reading` begins whose `thread` stands at `at`.
-fn work_start(line: &str, at: usize) -> Option<usize> {
+fn find_work_start(line: &str, at: usize) -> Option<usize> {
     let verb = line[at + 1..].split(' ').nth(1)?;
     let start = line[..at].rfind(' ').map_or(0, |blank| blank + 1);
     matches!(verb, "reading" | "writing").then_some(start)
@@ -253,7 +253,7 @@ impl SqlioRun {
         }
         if let Some(path) = line.strip_prefix("parameter file used:") {
             report.param_file = Some(path.trim().to_owned());
-        } else if let Some(pool) = pool_line(line) {
+        } else if let Some(pool) = parse_pool_line(line) {
             report.pools.push(pool);
         } else if let Some((kb, pattern)) = parse_shape_line(line) {
             report.block_kb = Some(kb);
@@ -268,7 +268,7 @@ impl SqlioRun {
                 Some(buffering) => report.buffering = Some(buffering),
                 None => return false,
             }
-        } else if let Some(size) = size_line(line) {
+        } else if let Some(size) = parse_size_line(line) {
             report.sizes.push(size);
         } else {
             return matches!(
@@ -288,15 +288,19 @@ impl SqlioRun {
             "IOs/sec" => put_once(&mut report.ios_per_s, Hundredths::parse(value)),
             "MBs/sec" => put_once(&mut report.mbs_per_s, Hundredths::parse(value)),
             "Min_Latency(ms)" => {
-                value.parse().is_ok_and(|ms| change(&mut report.latency, |l: &mut LatencyMs| l.min = ms))
+                value.parse().is_ok_and(|ms| change_or_make(&mut report.latency, |l: &mut LatencyMs| l.min = ms))
             }
-            "Avg_Latency(ms)" => value.parse().is_ok_and(|ms| change(&mut report.latency, |l| l.avg = ms)),
-            "Max_Latency(ms)" => value.parse().is_ok_and(|ms| change(&mut report.latency, |l| l.max = ms)),
+            "Avg_Latency(ms)" => value.parse().is_ok_and(|ms| change_or_make(&mut report.latency, |l| l.avg = ms)),
+            "Max_Latency(ms)" => value.parse().is_ok_and(|ms| change_or_make(&mut report.latency, |l| l.max = ms)),
             "Min_Init_Latency(us)" => {
-                value.parse().is_ok_and(|us| change(&mut report.initiation, |i: &mut InitiationUs| i.min = us))
+                value.parse().is_ok_and(|us| change_or_make(&mut report.initiation, |i: &mut InitiationUs| i.min = us))
             }
-            "Avg_Init_Latency(us)" => value.parse().is_ok_and(|us| change(&mut report.initiation, |i| i.avg = us)),
-            "Max_Init_Latency(us)" => value.parse().is_ok_and(|us| change(&mut report.initiation, |i| i.max = us)),
+            "Avg_Init_Latency(us)" => {
+                value.parse().is_ok_and(|us| change_or_make(&mut report.initiation, |i| i.avg = us))
+            }
+            "Max_Init_Latency(us)" => {
+                value.parse().is_ok_and(|us| change_or_make(&mut report.initiation, |i| i.max = us))
+            }
             "histogram" => return value.is_empty(),
             "ms" => return value.ends_with("24+") || value.ends_with("24 +"),
             "%" => put_once(&mut report.histogram, parse_histogram(value)),
@@ -319,7 +323,7 @@ fn put_once<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
 }
 
 /// Changes the value at a place, made if there is nothing yet; always `true`.
-fn change<T: Default>(place: &mut Option<T>, change: impl FnOnce(&mut T)) -> bool {
+fn change_or_make<T: Default>(place: &mut Option<T>, change: impl FnOnce(&mut T)) -> bool {
     change(place.get_or_insert_with(T::default));
     true
 }
@@ -339,7 +343,7 @@ fn parse_histogram(text: &str) -> Option<[u32; BUCKETS]> {
 }
 
 /// Parses the line of a pool: `file a.dat with 4 threads (0-3) using mask 0x0 (0)`.
-fn pool_line(line: &str) -> Option<PoolLine> {
+fn parse_pool_line(line: &str) -> Option<PoolLine> {
     let (file, rest) = line.strip_prefix("file ")?.split_once(" with ")?;
     let (threads, rest) = rest.split_once(' ')?;
     let threads = threads.parse().ok()?;
@@ -381,7 +385,7 @@ fn buffering_of(words: &str) -> Option<Buffering> {
 }
 
 /// Parses the line of a size: `using specified size: 2000 MB for file: a.dat`.
-fn size_line(line: &str) -> Option<SizeLine> {
+fn parse_size_line(line: &str) -> Option<SizeLine> {
     let (origin, rest) = match line.strip_prefix("using specified size: ") {
         Some(rest) => (SizeOrigin::Specified, rest),
         None => (SizeOrigin::Current, line.strip_prefix("using current size: ")?),

@@ -50,7 +50,7 @@ const SENTENCES: [(&str, &str, &str); 12] = [
 ];
 
 /// Parses the keys and values of a line; none where it tells nothing that is known.
-pub(super) fn of_line(line: &str) -> Point {
+pub(super) fn parse_condition_line(line: &str) -> Point {
     if let Some((name, value)) = line.split_once(':') {
         let known = CONDITIONS.iter().find(|(printed, ..)| *printed == name.trim());
         let found = known.and_then(|(_, key, kind)| Some((*key, condition_value(*kind, value.trim())?)));

@@ -19,15 +19,15 @@ pub(super) fn absence_text(missing: &NoValue) -> String {
 
 /// Parses why a value is missing.
 pub(super) fn parse_absence(text: &str) -> NoValue {
-    let labelled = WORDS.iter().find_map(|(word, kind)| Some(kind.because(text.strip_prefix(word)?)));
-    labelled.or_else(|| read_too_few(text)).unwrap_or_else(|| Absence::Unavailable.because(text))
+    let labelled = WORDS.iter().find_map(|(word, kind)| Some(kind.with_reason(text.strip_prefix(word)?)));
+    labelled.or_else(|| read_too_few(text)).unwrap_or_else(|| Absence::Unavailable.with_reason(text))
 }
 
 /// Parses the reason `fewer than N …`, which a value of too few operations has.
 fn read_too_few(text: &str) -> Option<NoValue> {
     let (needed, _) = text.strip_prefix("fewer than ")?.split_once(' ')?;
     let needed = needed.parse().ok()?;
-    Some(Absence::TooFewOperations { needed }.because(text))
+    Some(Absence::TooFewOperations { needed }.with_reason(text))
 }
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn the_number_of_operations_is_written_whatever_the_reason_says() {
-        let missing = Absence::TooFewOperations { needed: 500 }.because("reads for p99");
+        let missing = Absence::TooFewOperations { needed: 500 }.with_reason("reads for p99");
         assert_eq!(absence_text(&missing), "fewer than 500 reads for p99");
     }
 }

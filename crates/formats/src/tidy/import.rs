@@ -12,7 +12,7 @@ use super::{
 };
 use crate::dimension::{Clash, Dimensions, Ratio};
 use crate::exported::is_export_remark;
-use crate::imported::{UNKNOWN_BENCHMARK, direction_of};
+use crate::imported::{UNKNOWN_BENCHMARK, guess_direction};
 use crate::reader::{Names, Reader, Reads};
 use crate::text::shorten;
 use crate::{ExportedRules, FormatError, Imported, ImportedResult};
@@ -83,7 +83,7 @@ pub fn import_table(table: &Table, source: &str) -> Result<Imported, FormatError
     let rules = ExportedRules::from_remarks(&table.remarks);
     let names_benchmarks = measured.iter().any(|row| row.benchmark.is_some());
     for row in rows_of_kind(table, RUN) {
-        results.take_end(row, rules.is_some(), names_benchmarks)?;
+        results.take_failed_run(row, rules.is_some(), names_benchmarks)?;
     }
     for row in rows_of_kind(table, RUN) {
         results.take_run_row(row, rules.is_some())?;
@@ -98,7 +98,7 @@ pub fn import_table(table: &Table, source: &str) -> Result<Imported, FormatError
     let unknown = match rules {
         // An export of étalon's tells order and rounds.
         Some(_) => Vec::new(),
-        None => left_open(table, &results.undirected),
+        None => list_unknowns(table, &results.undirected),
     };
     let facts = facts_by_system(rows_of_kind(table, FACTOR), rows_of_kind(table, CIRCUMSTANCE));
     let imported = Imported::new(READER.name, source, []);
@@ -158,21 +158,21 @@ fn check_share(row: &Row) -> Result<(), FormatError> {
         return Ok(());
     }
     if row.direction.is_some_and(|direction| direction != Direction::Lower) {
-        return wrong_share(row, format!("{FAILED_SHARE} is better when lower"));
+        return share_of_failures_error(row, format!("{FAILED_SHARE} is better when lower"));
     }
     match row.value {
         Reading::Value(_) if row.unit.trim() != "%" => {
-            wrong_share(row, format!("{FAILED_SHARE} is in `%`, and not in `{}`", shorten(row.unit.trim())))
+            share_of_failures_error(row, format!("{FAILED_SHARE} is in `%`, and not in `{}`", shorten(row.unit.trim())))
         }
         Reading::Value(value) if !(0.0..=100.0).contains(&value) => {
-            wrong_share(row, format!("{FAILED_SHARE} is {value} %, which is no share"))
+            share_of_failures_error(row, format!("{FAILED_SHARE} is {value} %, which is no share"))
         }
         _ => Ok(()),
     }
 }
 
 /// Makes the error of a share of failures out of range.
-fn wrong_share<T>(row: &Row, what: String) -> Result<T, FormatError> {
+fn share_of_failures_error<T>(row: &Row, what: String) -> Result<T, FormatError> {
     let hint = "write failures in percent of all that ended, from 0 to 100, with `%` as the unit";
     Err(FormatError::at_line(row.line, what).with_hint(hint))
 }
@@ -232,7 +232,7 @@ impl Results {
     fn make_measurement(&mut self, row: &Row, benchmark: &str, dimensions: &Dimensions<'_, u64>) -> Measurement {
         let unit = dimensions.unit(benchmark, &row.metric).unwrap_or(&row.unit);
         let known = dimensions.direction(benchmark, &row.metric);
-        let direction = known.or_else(|| direction_of(&row.metric, unit)).unwrap_or_else(|| {
+        let direction = known.or_else(|| guess_direction(&row.metric, unit)).unwrap_or_else(|| {
             self.undirected.insert(row.metric.clone());
             Direction::Neither
         });
@@ -263,13 +263,13 @@ impl Results {
             .metric
             .parse()
             .map_err(|()| FormatError::at_line(row.line, format!("{}: no such mark", shorten(&row.metric))))?;
-        let mark = mark_code::add_to(Mark::new(kind, row.written.clone()), &row.unit);
+        let mark = mark_code::add_code_to_mark(Mark::new(kind, row.written.clone()), &row.unit);
         self.result_of(row)?.marks.push(mark);
         Ok(())
     }
 
     /// Takes a run without a result. Where the table names benchmarks, one that is not named may be any.
-    fn take_end(&mut self, row: &Row, is_ours: bool, names_benchmarks: bool) -> Result<(), FormatError> {
+    fn take_failed_run(&mut self, row: &Row, is_ours: bool, names_benchmarks: bool) -> Result<(), FormatError> {
         if !is_state(&row.metric, RunState::Failed) && !is_state(&row.metric, RunState::Aborted) {
             return Ok(());
         }
@@ -284,7 +284,7 @@ impl Results {
         result.keys = row.point.clone();
         result.repetition = row.repetition;
         result.experiment.clone_from(&row.experiment);
-        result.dropped = Some(without_result(row, is_ours));
+        result.dropped = Some(state_and_reason(row, is_ours));
         if row.repetition.is_some() {
             self.index.insert(place, self.found.len());
         }
@@ -305,7 +305,7 @@ impl Results {
                 self.result_of(row)?.began_unix_ms = Some(began);
             }
             (metric, _) if is_repeated(metric) => {
-                let ended = without_result(row, is_ours);
+                let ended = state_and_reason(row, is_ours);
                 self.result_of(row)?.repeated.push(ended);
             }
             (metric, _) if is_state(metric, RunState::Failed) || is_state(metric, RunState::Aborted) => {}
@@ -334,7 +334,7 @@ fn is_repeated(metric: &str) -> bool {
 /// Gives the state and reason of an attempt without a result.
 /// What another's run was aborted for is not known, so it failed; étalon's own was stopped by its user, or with its
 /// process, which tells nothing of the system.
-fn without_result(row: &Row, is_ours: bool) -> (RunState, String) {
+fn state_and_reason(row: &Row, is_ours: bool) -> (RunState, String) {
     let is_own_end =
         is_state(&row.metric, RunState::Aborted) || row.metric.eq_ignore_ascii_case(RESTARTED) || was_restarted(row);
     let state = if is_ours && is_own_end { RunState::Aborted } else { RunState::Failed };
@@ -366,7 +366,7 @@ fn facts_by_system<'a>(
 }
 
 /// Lists what a foreign table leaves unknown.
-fn left_open(table: &Table, undirected: &BTreeSet<String>) -> Vec<String> {
+fn list_unknowns(table: &Table, undirected: &BTreeSet<String>) -> Vec<String> {
     let mut open: Vec<String> = table
         .missing
         .iter()

@@ -19,7 +19,7 @@ pub fn mark_code(mark: &Mark) -> String {
 }
 
 /// Adds to a mark what its code says; one that is not étalon's says nothing.
-pub(super) fn add_to(mark: Mark, code: &str) -> Mark {
+pub(super) fn add_code_to_mark(mark: Mark, code: &str) -> Mark {
     if let Some(host) = code.strip_prefix(HOST) {
         return Mark { host: Some(host.to_owned()), ..mark };
     }
@@ -53,9 +53,9 @@ mod tests {
         let row_locks = Mark::new(MarkKind::RowLocks, "x").with_data(MarkData::RowLocks { percent: 80 });
         for mark in [note(), on_host, level, note().with_data(MarkData::LostToOthers), row_locks] {
             let bare = Mark { host: None, data: None, ..mark.clone() };
-            assert_eq!(add_to(bare, &mark_code(&mark)), mark);
+            assert_eq!(add_code_to_mark(bare, &mark_code(&mark)), mark);
         }
-        assert_eq!(add_to(note(), "after=7 of 60"), note());
+        assert_eq!(add_code_to_mark(note(), "after=7 of 60"), note());
     }
 
     fn note() -> Mark {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Direction, Mark, MarkKind, Measurement, Point, Quantity, Reading, Role, Value};
 
 use super::{column_separator, key_value, split_records};
-use crate::imported::{direction_of, is_quantile};
+use crate::imported::{guess_direction, is_quantile};
 use crate::reader::{Found, Input, Names, READERS, Reader, Reads};
 use crate::secrets::is_secret_name;
 use crate::text::{parse_number, shorten};
@@ -281,14 +281,14 @@ impl Wide {
         if KEYS.iter().any(|key| lower == *key) {
             return Meaning::Key;
         }
-        let direction = direction_of(&metric, &unit).or(match Quantity::from_unit(&unit) {
+        let direction = guess_direction(&metric, &unit).or(match Quantity::from_unit(&unit) {
             Quantity::Time => Some(Direction::Lower),
             Quantity::Rate => Some(Direction::Higher),
             _ => None,
         });
         // A name that says nothing of what is measured, next to others with the same unit, is that of a system.
         let is_of_system =
-            direction_of(&metric, "").is_none() && !is_quantile(&lower) && !STATISTICS.contains(&lower.as_str());
+            guess_direction(&metric, "").is_none() && !is_quantile(&lower) && !STATISTICS.contains(&lower.as_str());
         let has_alike = nameless.get(&unit).is_some_and(|columns| *columns > 1);
         let system = (is_of_system && has_alike).then(|| metric.clone());
         if system.is_some() && unit.is_empty() {
@@ -301,7 +301,7 @@ impl Wide {
 
     /// Gives the name of a column of times that rise by equal steps within each run: its rows are no runs.
     /// Where it is a key, each row is a case of its own.
-    fn time_series(&self, column: usize, meaning: &Meaning) -> Option<&str> {
+    fn find_time_column(&self, column: usize, meaning: &Meaning) -> Option<&str> {
         let name = self.heading.get(column)?;
         let (bare, _) = metric_and_unit(name);
         let is_of_time = !matches!(meaning, Meaning::Key) && TIMES.contains(&bare.to_lowercase().as_str());
@@ -324,7 +324,7 @@ impl Wide {
             .for_each(|name| *versions.entry(name).or_default() += 1);
         let named = self.heading.iter().map(|heading| metric_and_unit(heading));
         let named = named.filter(|(name, _)| !STATISTICS.contains(&name.to_lowercase().as_str()));
-        for (name, unit) in named.filter(|(name, _)| direction_of(name, "").is_none()) {
+        for (name, unit) in named.filter(|(name, _)| guess_direction(name, "").is_none()) {
             let is_one_of_versions =
                 without_version(&name).is_some_and(|bare| versions.get(bare).is_some_and(|all| *all > 1));
             if !unit.is_empty() || is_one_of_versions {
@@ -440,7 +440,7 @@ fn metric_and_unit(heading: &str) -> (String, String) {
         return (heading.to_owned(), String::new());
     };
     let is_of_time = ["ns", "us", "µs", "ms", "s", "sec", "min", "h"].contains(&word);
-    let unit_of_rate = unit_of_rate(word).filter(|unit| direction_of(name, unit).is_none());
+    let unit_of_rate = unit_of_rate(word).filter(|unit| guess_direction(name, unit).is_none());
     match unit_of_rate.or(is_of_time.then_some(word)) {
         Some(unit) => (name.to_owned(), unit.to_owned()),
         None => (heading.to_owned(), String::new()),
@@ -492,7 +492,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
         }
         imported.results.extend(row_results(&table, (*line, row), &meanings, input)?);
     }
-    if let Some(name) = (0..table.heading.len()).find_map(|column| table.time_series(column, &meanings[column])) {
+    if let Some(name) = (0..table.heading.len()).find_map(|column| table.find_time_column(column, &meanings[column])) {
         let why = format!("the rows are a time series: `{name}` rises by equal steps");
         imported
             .results

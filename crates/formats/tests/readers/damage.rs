@@ -77,7 +77,7 @@ fn import(name: &str, bytes: &[u8]) {
             let _ = packed::each_file(Cursor::new(bytes), visit);
             all
         }
-        None => packed::read_text(bytes.to_vec()).map(|file| text(&file, &options)).unwrap_or_default(),
+        None => packed::unpack_text(bytes.to_vec()).map(|file| text(&file, &options)).unwrap_or_default(),
     };
     let _ = formats::into_experiment("x", &imports);
 }

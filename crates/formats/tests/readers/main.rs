@@ -235,7 +235,7 @@ fn a_figure_that_is_cut_off_is_none_and_said() {
             below: "a",
             system: "a",
             captions: Captions::Keys,
-            reader: formats::reader::of_text(text).first().copied(),
+            reader: formats::reader::find_text_readers(text).first().copied(),
             options: &options,
         };
         let Ok(found) = read(&text) else { continue };

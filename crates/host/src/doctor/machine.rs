@@ -218,10 +218,10 @@ mod tests {
     #[test]
     fn other_programs_are_a_warning() {
         let mut facts = Facts::default();
-        facts.identity("antivirus", "clamd");
-        facts.passing("services.databases", Kind::Databases.none_found());
-        facts.identity("virtualisation", "virtual machine: KVM");
-        facts.identity("container", "docker");
+        facts.record_identity("antivirus", "clamd");
+        facts.record_passing("services.databases", Kind::Databases.none_found());
+        facts.record_identity("virtualisation", "virtual machine: KVM");
+        facts.record_identity("container", "docker");
         assert_eq!(check_antivirus(&facts).status, Status::Warn);
         assert_eq!(check_databases(&facts).status, Status::Good);
         assert_eq!(check_virtualisation(&facts).found, "virtual machine: KVM, in a container: docker");

@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn boost_is_judged() {
         let mut facts = Facts::default();
-        facts.identity("cpu.boost", "off");
+        facts.record_identity("cpu.boost", "off");
         let checks = check_settings(&facts);
         assert_eq!((checks[0].status, &checks[0].fix), (Status::Good, &None));
         assert_eq!(checks[1].status, Status::Unknown, "the fact is missing");

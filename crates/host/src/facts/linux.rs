@@ -40,7 +40,7 @@ fn add_cpu(facts: &mut Facts) {
         .clone()
         .and_then(|cpuinfo| cpuinfo::processor_model(&cpuinfo).ok_or("/proc/cpuinfo names no model".into()));
     facts.insert("cpu.model", model, Nature::Identity);
-    facts.identity("cpu.architecture", std::env::consts::ARCH);
+    facts.record_identity("cpu.architecture", std::env::consts::ARCH);
     let cpuinfo = cpuinfo.unwrap_or_default();
     let microcode = text::value_of_key(&cpuinfo, "microcode", ':').ok_or("/proc/cpuinfo names no microcode".to_owned());
     facts.insert("cpu.microcode", microcode.map(str::to_owned), Nature::Identity);
@@ -49,13 +49,13 @@ fn add_cpu(facts: &mut Facts) {
         let counts = topology.as_ref().map(|all| [all.sockets, all.cores, all.threads]);
         facts.insert(name, counts.map(|counts| counts[place].to_string()).map_err(Clone::clone), Nature::Identity);
     }
-    facts.identity("cpu.available", cpu::available_cores().to_string());
+    facts.record_identity("cpu.available", cpu::available_cores().to_string());
     let nodes = text::read("/sys/devices/system/node/online");
     let nodes = nodes.and_then(|list| cpuinfo::count_of_list(&list).ok_or(format!("\"{list}\" is no list of nodes")));
     facts.insert("cpu.numa_nodes", nodes.map(|count| count.to_string()), Nature::Identity);
     facts.insert("cpu.mhz", mhz_range(&cpuinfo), Nature::Passing);
-    facts.identity("virtualisation", virtualisation::virtualisation(&cpuinfo));
-    facts.identity("container", virtualisation::container_kind());
+    facts.record_identity("virtualisation", virtualisation::virtualisation(&cpuinfo));
+    facts.record_identity("container", virtualisation::container_kind());
 }
 
 fn add_cpu_settings(facts: &mut Facts) {

@@ -73,8 +73,8 @@ fn add_memory(facts: &mut Facts) {
 /// Adds the clock's source, its step and the cost of a reading.
 fn add_clock(facts: &mut Facts) {
     facts.insert("clock.source", clock::clock_source(), Nature::Identity);
-    facts.passing("clock.step", format!("{} ns", clock::clock_step_ns()));
-    facts.passing("clock.cost", format!("{} ns", clock::clock_cost_ns()));
+    facts.record_passing("clock.step", format!("{} ns", clock::clock_step_ns()));
+    facts.record_passing("clock.cost", format!("{} ns", clock::clock_cost_ns()));
 }
 
 /// Adds the load averages.

@@ -11,7 +11,7 @@ pub(crate) fn facts_of(path: &Path) -> Facts {
     let mut facts = Facts::default();
     match disk::filesystem_of(path) {
         Ok(filesystem) => add_filesystem(&mut facts, &filesystem),
-        Err(error) => facts.unavailable("filesystem", error.to_string()),
+        Err(error) => facts.record_unavailable("filesystem", error.to_string()),
     }
     let free = disk::free_bytes(path).map(|bytes| bytes.to_string()).map_err(|error| error.to_string());
     facts.insert("free_bytes", free, Nature::Passing);
@@ -19,29 +19,29 @@ pub(crate) fn facts_of(path: &Path) -> Facts {
 }
 
 fn add_filesystem(facts: &mut Facts, filesystem: &Filesystem) {
-    facts.identity("filesystem", filesystem.kind.clone());
+    facts.record_identity("filesystem", filesystem.kind.clone());
     facts.insert("block_size", filesystem.block_size_bytes.clone().map(|bytes| bytes.to_string()), Nature::Identity);
-    facts.identity("mount_point", filesystem.mount_point.to_string_lossy());
-    facts.identity("mount_options", lasting_options(&filesystem.mount_options));
-    facts.identity("source", filesystem.source.clone());
-    facts.identity("backing", filesystem.backing.as_str());
+    facts.record_identity("mount_point", filesystem.mount_point.to_string_lossy());
+    facts.record_identity("mount_options", lasting_options(&filesystem.mount_options));
+    facts.record_identity("source", filesystem.source.clone());
+    facts.record_identity("backing", filesystem.backing.as_str());
     match filesystem.backing {
         // Saying "no" would be made up.
         Backing::Layered | Backing::Unknown => {
             let reason = format!("{} does not tell where its files are", filesystem.kind);
-            facts.unavailable("is_memory", reason.clone());
-            facts.unavailable("is_network", reason);
+            facts.record_unavailable("is_memory", reason.clone());
+            facts.record_unavailable("is_network", reason);
         }
         backing => {
-            facts.identity("is_memory", yes_no(backing == Backing::Memory));
-            facts.identity("is_network", yes_no(backing == Backing::Network));
+            facts.record_identity("is_memory", yes_no(backing == Backing::Memory));
+            facts.record_identity("is_network", yes_no(backing == Backing::Network));
         }
     }
     match &filesystem.device {
         Ok(device) => add_device(facts, device),
         Err(reason) => {
             for name in ["device", "device.model", "device.media", "device.scheduler", "device.write_cache"] {
-                facts.unavailable(name, reason.clone());
+                facts.record_unavailable(name, reason.clone());
             }
         }
     }
@@ -66,7 +66,7 @@ fn add_device(facts: &mut Facts, device: &Device) {
         Media::Rotating => "rotating".to_owned(),
         Media::SolidState => "solid state".to_owned(),
     });
-    facts.identity("device", device.name.clone());
+    facts.record_identity("device", device.name.clone());
     facts.insert("device.model", device.model.clone(), Nature::Identity);
     facts.insert("device.media", media, Nature::Identity);
     facts.insert("device.scheduler", device.scheduler.clone(), Nature::Identity);

@@ -31,14 +31,14 @@ fn add_cpu(facts: &mut Facts) {
     let first = cpus.first().ok_or("the system lists no processors".to_owned());
     let model = first.clone().and_then(|cpu| filled(cpu.brand(), "the model of the processor"));
     facts.insert("cpu.model", sysctl("machdep.cpu.brand_string").or(model), Nature::Identity);
-    facts.identity("cpu.architecture", std::env::consts::ARCH);
+    facts.record_identity("cpu.architecture", std::env::consts::ARCH);
     facts.insert("cpu.threads", first.map(|_| cpus.len().to_string()), Nature::Identity);
     facts.insert(
         "cpu.cores",
         reported(System::physical_core_count().map(|count| count.to_string()), "the number of cores"),
         Nature::Identity,
     );
-    facts.identity("cpu.available", cpu::available_cores().to_string());
+    facts.record_identity("cpu.available", cpu::available_cores().to_string());
     facts.insert("cpu.sockets", sysctl("hw.packages"), Nature::Identity);
     let speed = cpus.iter().map(sysinfo::Cpu::frequency).max().filter(|&mhz| mhz > 0);
     let speed = speed.map(|mhz| mhz.to_string()).ok_or("the system gives no clock speed".to_owned());
@@ -87,7 +87,7 @@ fn add_linux_only(facts: &mut Facts) {
         ("cgroup.memory_max", "this operating system has no control groups"),
     ];
     for (name, reason) in reasons {
-        facts.unavailable(name, reason);
+        facts.record_unavailable(name, reason);
     }
 }
 

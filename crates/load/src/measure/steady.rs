@@ -21,7 +21,7 @@ impl Steady {
         if let Some(end) = stats::warm_up_end(rates_per_s) {
             return Steady::No(Mark::warm_up_too_short(what, end, rates_per_s.len()));
         }
-        let detail = match stats::classify(rates_per_s) {
+        let detail = match stats::classify_steadiness(rates_per_s) {
             None => return Steady::TooShort,
             Some(Steadiness::Steady) => return Steady::Yes,
             Some(Steadiness::Drifting { p, relative_change }) => {

@@ -14,14 +14,16 @@ pub(super) struct ChangeFile {
 }
 
 /// Reads a system's `change` and `undo`; one without the other, or one without effect, is reported.
-pub(super) fn read(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<ChangeFile> {
+pub(super) fn read_system_change(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<ChangeFile> {
     let (make, undo) = (section.get(CHANGE), section.get(UNDO));
     let (node, missing, hint) = match (make, undo) {
         (None, None) => return None,
         (Some(make), Some(_)) => {
-            let value =
-                Change { make: statements(section, CHANGE, problems)?, undo: statements(section, UNDO, problems)? };
-            if let Some(words) = value.make.iter().find_map(|sql| condition(sql)) {
+            let value = Change {
+                make: read_change_statements(section, CHANGE, problems)?,
+                undo: read_change_statements(section, UNDO, problems)?,
+            };
+            if let Some(words) = value.make.iter().find_map(|sql| find_condition_words(sql)) {
                 let message = format!("`{CHANGE}` of {} has `{words}`, so it may change nothing", section.place);
                 let hint = format!("leave `{words}` out: where it does nothing, `{UNDO}` changes what was so before");
                 problems.add(&make.at, message, Some(hint));
@@ -36,7 +38,7 @@ pub(super) fn read(section: &Section<'_>, problems: &mut Problems<'_>) -> Option
                 );
                 return None;
             }
-            if let Some((why, hint)) = without_effect(&value.make) {
+            if let Some((why, hint)) = why_without_effect(&value.make) {
                 problems.add(&make.at, format!("`{CHANGE}` of {} {why}", section.place), Some(hint.to_owned()));
                 return None;
             }
@@ -51,7 +53,7 @@ pub(super) fn read(section: &Section<'_>, problems: &mut Problems<'_>) -> Option
 }
 
 /// Finds the words by which a statement does nothing where what it makes is there, or what it drops is not.
-fn condition(sql: &str) -> Option<&'static str> {
+fn find_condition_words(sql: &str) -> Option<&'static str> {
     let words = sql.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase();
     ["IF NOT EXISTS", "IF EXISTS"].into_iter().find(|condition| words.contains(condition))
 }
@@ -63,7 +65,7 @@ fn only_reads(sql: &str) -> bool {
 
 /// Explains why nothing of a change reaches the runs, whose sessions are others, and what to write.
 /// `None` if it does. Texts of several statements are not judged.
-fn without_effect(make: &[String]) -> Option<(&'static str, &'static str)> {
+fn why_without_effect(make: &[String]) -> Option<(&'static str, &'static str)> {
     let plain = |sql: &String| {
         let words = sql.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase();
         words.trim_end_matches([';', ' ']).to_owned()
@@ -86,13 +88,13 @@ fn without_effect(make: &[String]) -> Option<(&'static str, &'static str)> {
 }
 
 /// Reads a key that is a statement or a list of them; another value is reported.
-fn statements(section: &Section<'_>, key: &str, problems: &mut Problems<'_>) -> Option<Vec<String>> {
+fn read_change_statements(section: &Section<'_>, key: &str, problems: &mut Problems<'_>) -> Option<Vec<String>> {
     let node = section.get(key)?;
     let items: &[Node] = match &node.data {
         Data::List(items) => items,
         _ => std::slice::from_ref(node),
     };
-    let texts: Option<Vec<String>> = items.iter().map(text).collect();
+    let texts: Option<Vec<String>> = items.iter().map(filled_text).collect();
     match texts {
         Some(texts) if !texts.is_empty() => Some(texts),
         _ => {
@@ -103,7 +105,7 @@ fn statements(section: &Section<'_>, key: &str, problems: &mut Problems<'_>) -> 
 }
 
 /// Gives a node's text; `None` if it is blank or no text.
-fn text(node: &Node) -> Option<String> {
+fn filled_text(node: &Node) -> Option<String> {
     match &node.data {
         Data::Text(text) if !text.trim().is_empty() => Some(text.clone()),
         _ => None,
@@ -112,7 +114,7 @@ fn text(node: &Node) -> Option<String> {
 
 /// Makes each system with a change an alias of the same server without it; a system without such a one is reported.
 /// `at` has the places of the changes.
-pub(super) fn find_servers(
+pub(super) fn link_changed_systems(
     systems: &mut [SystemPlan],
     at: Vec<Origin>,
     fleet: Option<&FleetPlan>,
@@ -121,7 +123,7 @@ pub(super) fn find_servers(
     let unchanged: Vec<SystemPlan> = systems.iter().filter(|system| system.change.is_none()).cloned().collect();
     for (system, at) in systems.iter_mut().filter(|system| system.change.is_some()).zip(at) {
         let name = quote(&system.name);
-        let Some(server) = unchanged.iter().find(|other| is_one_place(other, system)) else {
+        let Some(server) = unchanged.iter().find(|other| are_same_server(other, system)) else {
             let message = format!("`{CHANGE}` of system `{name}`, and no system is the same server without it");
             let hint = "add one with the same `url`, such as `[systems.before]`: the change is undone for its runs";
             problems.add(&at, message, Some(hint.to_owned()));
@@ -145,7 +147,7 @@ pub(super) fn find_servers(
 }
 
 /// Whether two systems have the same URL, private server and volume.
-fn is_one_place(one: &SystemPlan, other: &SystemPlan) -> bool {
+fn are_same_server(one: &SystemPlan, other: &SystemPlan) -> bool {
     (&one.url, &one.server, &one.volume) == (&other.url, &other.server, &other.volume)
 }
 
@@ -156,7 +158,7 @@ mod tests {
     #[test]
     fn what_ends_with_its_session_is_no_change() {
         let is_lost =
-            |make: &[&str]| without_effect(&make.iter().map(|sql| (*sql).to_owned()).collect::<Vec<_>>()).is_some();
+            |make: &[&str]| why_without_effect(&make.iter().map(|sql| (*sql).to_owned()).collect::<Vec<_>>()).is_some();
         for lost in [
             &["SET enable_indexscan = off"][..],
             &["SET a = 1;", "set  @@session.b = DEFAULT"],

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::error::{Problems, quote};
 use super::set;
-use super::tree::{Data, Entry, Node, Origin, find};
+use super::tree::{Data, Entry, Node, Origin, find_entry};
 use crate::catalog::{Catalog, EngineSpec, OwnSystem};
 use crate::{Schedule, duration};
 
@@ -76,7 +76,7 @@ fn shorten_plan(root: &mut Vec<Entry>, problems: &mut Problems<'_>) {
     // What is no table is reported later.
     let Data::Table(keys) = &mut root[schedule].value.data else { return };
     set::drop_keys_of_range(keys);
-    let counts = find(keys, "transactions").is_some();
+    let counts = find_entry(keys, "transactions").is_some();
     let mut set = |key: &str, is_short: &dyn Fn(&Data) -> bool, short: Data| {
         let at = Origin::Whole;
         match keys.iter_mut().find(|entry| entry.key == key) {
@@ -127,7 +127,9 @@ fn shorten_benchmarks(root: &mut [Entry], most: Duration) {
 
 /// Lists the systems with their engines, where their keys name one.
 fn engines_of_systems(root: &[Entry], catalog: &Catalog) -> Vec<(String, &'static str)> {
-    let Some(Data::Table(systems)) = find(root, "systems").map(|entry| &entry.value.data) else { return Vec::new() };
+    let Some(Data::Table(systems)) = find_entry(root, "systems").map(|entry| &entry.value.data) else {
+        return Vec::new();
+    };
     systems
         .iter()
         .filter_map(|system| match &system.value.data {
@@ -139,7 +141,7 @@ fn engines_of_systems(root: &[Entry], catalog: &Catalog) -> Vec<(String, &'stati
 
 /// Finds the engine of a system by its URL or its server.
 fn engine_of<'c>(keys: &[Entry], catalog: &'c Catalog) -> Option<&'c EngineSpec> {
-    match (text_of(keys, "url"), find(keys, "server").map(|entry| &entry.value.data)) {
+    match (text_of(keys, "url"), find_entry(keys, "server").map(|entry| &entry.value.data)) {
         (Some(url), _) => catalog.engine_of_url(url),
         (None, Some(Data::Table(server))) => text_of(server, "engine").and_then(|name| catalog.engine_of_server(name)),
         _ => None,
@@ -148,7 +150,7 @@ fn engine_of<'c>(keys: &[Entry], catalog: &'c Catalog) -> Option<&'c EngineSpec>
 
 /// The text of a key; `None` if it is absent or no text.
 fn text_of<'e>(keys: &'e [Entry], key: &str) -> Option<&'e str> {
-    match &find(keys, key)?.value.data {
+    match &find_entry(keys, key)?.value.data {
         Data::Text(text) => Some(text),
         _ => None,
     }
@@ -185,12 +187,12 @@ fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], catalog: &Catal
     let mut systems: Vec<Entry> = Vec::new();
     for (index, NamedSystem { name, url }) in named.iter().enumerate() {
         let at = Origin::System(index);
-        let known = find(&written, name);
-        if find(&systems, name).is_some() {
+        let known = find_entry(&written, name);
+        if find_entry(&systems, name).is_some() {
             problems.add(&at, format!("the system `{}` is named twice", quote(name)), None);
         } else if url.is_none() && known.is_none() && catalog.own_system(name).is_none() {
             let names: Vec<&str> = written.iter().map(|entry| entry.key.as_str()).collect();
-            let refusal = set::nothing_of_that_name("system", name, &names);
+            let refusal = set::unknown_name_refusal("system", name, &names);
             let hint = refusal.hint.map(|hint| format!("{hint}; one of your own is written `NAME=URL`"));
             problems.add(&at, refusal.message, hint);
         } else {
@@ -206,7 +208,9 @@ fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], catalog: &Catal
     }
     // A baseline that does not take part is none.
     root.retain(|entry| match &entry.value.data {
-        Data::Text(name) if entry.key == "baseline" => find(&systems, name).is_some() || find(&written, name).is_none(),
+        Data::Text(name) if entry.key == "baseline" => {
+            find_entry(&systems, name).is_some() || find_entry(&written, name).is_none()
+        }
         _ => true,
     });
     let value = Node { at: Origin::Whole, data: Data::Table(systems) };

@@ -36,7 +36,7 @@ impl Plan {
             renamed::rename_keys(&mut root, &mut problems);
             changes::apply_changes(&mut root, changes, catalog, &mut problems);
             let file = PlanFile::read(&root, &mut problems);
-            validate(file, source, catalog, default_seed, &mut problems)
+            make_valid_plan(file, source, catalog, default_seed, &mut problems)
         });
         match plan {
             Some(plan) if problems.is_empty() => Ok((plan, problems.notes)),
@@ -46,7 +46,13 @@ impl Plan {
 }
 
 /// Makes a plan of what was read, and reports what is wrong.
-fn validate(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64, problems: &mut Problems<'_>) -> Plan {
+fn make_valid_plan(
+    file: PlanFile,
+    source: &str,
+    catalog: &Catalog,
+    default_seed: u64,
+    problems: &mut Problems<'_>,
+) -> Plan {
     let name = match file.name {
         Some(name) => {
             name_is_fit(&name.value, "the plan", &name.at, problems);
@@ -62,10 +68,10 @@ fn validate(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64, 
         allow_sequential_order: file.allow_sequential_order.unwrap_or(false),
         allow_different_rows: file.allow_different_rows.unwrap_or(false),
     };
-    let fleet = fleet::check_fleet(file.fleet, &file.systems, &file.benchmarks, problems);
+    let fleet = fleet::make_fleet(file.fleet, &file.systems, &file.benchmarks, problems);
     let changes_at = file.systems.iter().filter_map(|s| Some(s.change.as_ref()?.at.clone())).collect();
     let mut systems: Vec<SystemPlan> = file.systems.into_iter().map(|s| make_system(s, catalog, problems)).collect();
-    altered::find_servers(&mut systems, changes_at, fleet.as_ref(), problems);
+    altered::link_changed_systems(&mut systems, changes_at, fleet.as_ref(), problems);
     let schedule = make_schedule(&file.schedule, default_seed, problems);
     refuse_repeated_names(&file.benchmarks, problems);
     let sweeps: Vec<sweep::Sweep> =
@@ -162,13 +168,13 @@ fn make_schedule(file: &ScheduleFile, default_seed: u64, problems: &mut Problems
         }
         (None, None) => Length::Duration(DEFAULT_DURATION),
     };
-    refuse_ages("warmup", file.warmup.as_ref(), problems);
-    refuse_ages("duration", file.duration.as_ref(), problems);
-    refuse_ages("max_time", file.max_time.as_ref(), problems);
+    report_long_time("warmup", file.warmup.as_ref(), problems);
+    report_long_time("duration", file.duration.as_ref(), problems);
+    report_long_time("max_time", file.max_time.as_ref(), problems);
     let order = file.order.unwrap_or(Order::Interleaved);
     Schedule {
         rounds: file.rounds.map_or(DEFAULT_ROUNDS, |rounds| rounds.most),
-        until_sure: until_sure(file, order, problems),
+        until_sure: make_until_sure(file, order, problems),
         warmup: file.warmup.as_ref().map_or(DEFAULT_WARMUP, |warmup| warmup.value),
         length,
         order,
@@ -179,7 +185,7 @@ fn make_schedule(file: &ScheduleFile, default_seed: u64, problems: &mut Problems
 }
 
 /// Makes the rules of a range of rounds; `None` for a fixed number, whose keys of a range are reported.
-fn until_sure(file: &ScheduleFile, order: Order, problems: &mut Problems<'_>) -> Option<UntilSure> {
+fn make_until_sure(file: &ScheduleFile, order: Order, problems: &mut Problems<'_>) -> Option<UntilSure> {
     let first = file.rounds.and_then(|rounds| rounds.first);
     let of_range =
         [("stop", file.stop.as_ref().map(|stop| &stop.at)), ("max_time", file.max_time.as_ref().map(|t| &t.at))];
@@ -206,7 +212,7 @@ fn until_sure(file: &ScheduleFile, order: Order, problems: &mut Problems<'_>) ->
 const LONGEST: Duration = Duration::from_secs(30 * 86_400);
 
 /// Reports a length of time above 30 days.
-fn refuse_ages(key: &str, written: Option<&Located<Duration>>, problems: &mut Problems<'_>) {
+fn report_long_time(key: &str, written: Option<&Located<Duration>>, problems: &mut Problems<'_>) {
     if let Some(Located { value, at }) = written
         && *value > LONGEST
     {

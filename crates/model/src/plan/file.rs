@@ -154,7 +154,7 @@ pub(super) fn benchmark_name(entries: &[Entry]) -> Option<String> {
 
 /// Gives the text of a key; `None` if it is absent or no text.
 fn text_at(entries: &[Entry], key: &str) -> Option<String> {
-    match &super::tree::find(entries, key)?.value.data {
+    match &super::tree::find_entry(entries, key)?.value.data {
         Data::Text(text) => Some(text.clone()),
         _ => None,
     }
@@ -267,7 +267,7 @@ fn read_system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile>
         host: section.text("host", problems),
         price: section.text("price", problems),
         reset: section.choice("reset", &Reset::WORDS, problems),
-        change: altered::read(&section, problems),
+        change: altered::read_system_change(&section, problems),
     })
 }
 

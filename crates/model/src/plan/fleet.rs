@@ -137,7 +137,7 @@ fn is_agent_name(name: &str) -> bool {
 }
 
 /// Makes the fleet's plan with the systems' hosts; agents that are named without `[fleet]` are reported.
-pub(super) fn check_fleet(
+pub(super) fn make_fleet(
     file: Option<FleetFile>,
     systems: &[SystemFile],
     benchmarks: &[BenchmarkFile],

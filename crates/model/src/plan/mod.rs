@@ -243,7 +243,7 @@ impl Plan {
     }
 
     /// Removes a system that the plan can do without; if it is the baseline, the first of the others becomes it.
-    pub fn without_system(&mut self, system: &str) {
+    pub fn remove_system(&mut self, system: &str) {
         self.systems.retain(|other| other.name != system);
         if self.comparison.baseline == system
             && let Some(first) = self.systems.first()

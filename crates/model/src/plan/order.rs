@@ -23,7 +23,7 @@ impl SplitMix64 {
 
     /// Draws a number below `n`, each as likely as the others.
     /// Draws from the incomplete last part of the range are repeated.
-    fn below(&mut self, n: u64) -> u64 {
+    fn draw_below_count(&mut self, n: u64) -> u64 {
         let incomplete = n.wrapping_neg() % n;
         loop {
             let draw = self.next_u64();
@@ -36,7 +36,7 @@ impl SplitMix64 {
     /// Shuffles the items (Fisher–Yates, as in Knuth's algorithm P).
     fn shuffle(&mut self, items: &mut [u32]) {
         for last in (1..items.len()).rev() {
-            let chosen = self.below(last as u64 + 1) as usize;
+            let chosen = self.draw_below_count(last as u64 + 1) as usize;
             items.swap(last, chosen);
         }
     }
@@ -86,12 +86,12 @@ mod tests {
         let mut random = SplitMix64(1);
         let mut counts = [0u32; 7];
         for _ in 0..70_000 {
-            counts[random.below(7) as usize] += 1;
+            counts[random.draw_below_count(7) as usize] += 1;
         }
         // Six degrees of freedom: 30 is beyond p = 0.0001.
         let chi_square: f64 = counts.iter().map(|n| (f64::from(*n) - 10_000.0).powi(2) / 10_000.0).sum();
         assert!(chi_square < 30.0, "{counts:?}");
-        assert_eq!(random.below(1), 0);
+        assert_eq!(random.draw_below_count(1), 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::file::{SCHEDULE_KEYS, TOP_KEYS, benchmark_name};
 use super::set::Refusal;
-use super::tree::{Data, Entry, find};
+use super::tree::{Data, Entry, find_entry};
 use crate::catalog::Catalog;
 
 /// Completes a path whose first key is none of a plan's to those of the schedule or of the benchmarks with that key.
@@ -33,7 +33,7 @@ pub(super) fn full_paths(root: &[Entry], keys: Vec<String>, catalog: &Catalog) -
 
 /// Lists the benchmarks whose workload has a key, by name, or by index where they have none.
 fn benchmarks_with(root: &[Entry], key: &str, catalog: &Catalog) -> Vec<String> {
-    let Some(Data::List(benchmarks)) = find(root, "benchmarks").map(|entry| &entry.value.data) else {
+    let Some(Data::List(benchmarks)) = find_entry(root, "benchmarks").map(|entry| &entry.value.data) else {
         return Vec::new();
     };
     let mut found = Vec::new();
@@ -49,6 +49,8 @@ fn benchmarks_with(root: &[Entry], key: &str, catalog: &Catalog) -> Vec<String> 
 
 /// Whether a benchmark's workload has a key.
 fn has_key(benchmark: &[Entry], key: &str, catalog: &Catalog) -> bool {
-    let Some(Data::Text(workload)) = find(benchmark, "workload").map(|entry| &entry.value.data) else { return false };
+    let Some(Data::Text(workload)) = find_entry(benchmark, "workload").map(|entry| &entry.value.data) else {
+        return false;
+    };
     catalog.workload(workload).is_some_and(|known| known.keys.iter().any(|spec| spec.name == key))
 }

@@ -240,14 +240,14 @@ fn userinfo_end(rest: &str) -> Option<usize> {
     let is_in_password = query.split('=').next().is_some_and(|first_key| first_key.contains('@'));
     if is_in_password || (end.is_none() && !hosts_are_fit(before)) {
         // Without any `@` it is a login whose host was forgotten, unless it is a host with a port.
-        rest.rfind('@').or((!has_port(before)).then_some(rest.len()))
+        rest.rfind('@').or((!has_digits_after_colon(before)).then_some(rest.len()))
     } else {
         end
     }
 }
 
 /// Whether what stands behind the last colon of a host, if there is one, is digits alone.
-fn has_port(text: &str) -> bool {
+fn has_digits_after_colon(text: &str) -> bool {
     let host = text.split(['/', ';']).next().unwrap_or_default();
     let port = host.rsplit_once(':').map_or("", |(_, port)| port);
     port.bytes().all(|b| b.is_ascii_digit())

@@ -1,7 +1,7 @@
 //! Keys that had another name: plans that were written then are still read.
 
 use super::error::Problems;
-use super::tree::{Data, Entry, find};
+use super::tree::{Data, Entry, find_entry};
 
 struct Renamed {
     section: &'static str,
@@ -23,7 +23,7 @@ impl Renamed {
     }
 
     /// Notes that an old name was read, and gives the new one.
-    fn report(&self, problems: &mut Problems<'_>) -> &'static str {
+    fn note_renaming(&self, problems: &mut Problems<'_>) -> &'static str {
         problems.note(format!("`{}` in `{}` is now called `{}`: read as that", self.was, self.section, self.is));
         self.is
     }
@@ -35,7 +35,7 @@ pub(super) fn rename_path<'k>(keys: &[&'k str], problems: &mut Problems<'_>) -> 
     if let [section, .., key] = &mut keys[..]
         && let Some(renamed) = RENAMED.iter().find(|one| one.is_in(section, key))
     {
-        *key = renamed.report(problems);
+        *key = renamed.note_renaming(problems);
     }
     keys
 }
@@ -61,13 +61,14 @@ pub(super) fn rename_keys(root: &mut [Entry], problems: &mut Problems<'_>) {
 fn rename_in(section: &str, entries: &mut [Entry], problems: &mut Problems<'_>) {
     for renamed in &RENAMED {
         if !renamed.workload.is_none_or(|workload: &str| {
-            find(entries, "workload").is_some_and(|of| matches!(&of.value.data, Data::Text(text) if text == workload))
-        }) || find(entries, renamed.is).is_some()
+            find_entry(entries, "workload")
+                .is_some_and(|of| matches!(&of.value.data, Data::Text(text) if text == workload))
+        }) || find_entry(entries, renamed.is).is_some()
         {
             continue;
         }
         if let Some(entry) = entries.iter_mut().find(|entry| renamed.is_in(section, &entry.key)) {
-            renamed.report(problems).clone_into(&mut entry.key);
+            renamed.note_renaming(problems).clone_into(&mut entry.key);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::error::{Problems, quote};
 use super::file::{list_choices, list_names};
 use super::redact::redact_url;
-use super::tree::{Data, Entry, Located, Node, Origin, find};
+use super::tree::{Data, Entry, Located, Node, Origin, find_entry};
 use crate::duration;
 use crate::near::{did_you_mean, nearest};
 use crate::share::ShareRange;
@@ -38,7 +38,7 @@ impl<'t> Section<'t> {
 
     /// Gives the node of a key.
     pub(super) fn get(&self, key: &str) -> Option<&'t Node> {
-        find(self.entries, key).map(|entry| &entry.value)
+        find_entry(self.entries, key).map(|entry| &entry.value)
     }
 
     /// Reads the text of a key, with its place; another type is reported.

@@ -2,7 +2,7 @@
 
 use super::error::{Problems, quote};
 use super::file::{benchmark_name, list_names};
-use super::tree::{Data, Entry, Node, Origin, find, parse_value};
+use super::tree::{Data, Entry, Node, Origin, find_entry, parse_value};
 use super::{placed, renamed};
 use crate::catalog::Catalog;
 use crate::near::nearest;
@@ -33,7 +33,7 @@ pub(super) fn apply_overrides(
     for (index, (path, value)) in overrides.iter().enumerate() {
         let at = Origin::Set(index);
         let outcome = match (split_path(path), parse_value(value, &at, problems)) {
-            (None, _) => Err(no_path(path)),
+            (None, _) => Err(no_path_refusal(path)),
             (_, Err(message)) => Err(Refusal::new(format!("the argument's value is not TOML: {message}"))),
             (Some(keys), Ok(value)) => set_placed(root, keys, &value, catalog, problems),
         };
@@ -70,7 +70,7 @@ pub(super) fn apply_table(root: &mut Vec<Entry>, table: &Entry, problems: &mut P
 /// Applies an entry of the quick form, below the keys `above`; a table's entries one by one.
 fn apply_entry(root: &mut Vec<Entry>, above: &mut Vec<String>, entry: &Entry, problems: &mut Problems<'_>) {
     let Some(keys) = split_path(&entry.key) else {
-        let refusal = no_path(&entry.key);
+        let refusal = no_path_refusal(&entry.key);
         return problems.add(&entry.at, refusal.message, refusal.hint);
     };
     let depth = above.len();
@@ -87,7 +87,7 @@ fn apply_entry(root: &mut Vec<Entry>, above: &mut Vec<String>, entry: &Entry, pr
 }
 
 /// Makes the refusal of a text that is no path.
-fn no_path(path: &str) -> Refusal {
+fn no_path_refusal(path: &str) -> Refusal {
     Refusal {
         message: format!("`{}` is not a path in a plan", quote(path)),
         hint: Some("a path looks like `schedule.rounds` or `benchmarks.NAME.clients`".to_owned()),
@@ -143,9 +143,9 @@ fn set_systems(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) -> 
     let [key, ..] = keys else {
         return Err(Refusal::new("the argument names a system, but none of its keys".to_owned()));
     };
-    if which != "*" && find(systems, which).is_none() {
+    if which != "*" && find_entry(systems, which).is_none() {
         let names: Vec<&str> = systems.iter().map(|entry| entry.key.as_str()).collect();
-        return Err(nothing_of_that_name("system", which, &names));
+        return Err(unknown_name_refusal("system", which, &names));
     }
     for system in systems.iter_mut().filter(|entry| which == "*" || entry.key == which) {
         if let Data::Table(entries) = &mut system.value.data {
@@ -172,13 +172,13 @@ fn set_benchmarks(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) 
     let chosen = named.or_else(|| which.parse().ok().filter(|index| *index < benchmarks.len()));
     if keys.is_empty() {
         return Err(match chosen {
-            None if which != "*" => without_benchmark(which),
+            None if which != "*" => unnamed_benchmark_refusal(which),
             _ => Refusal::new("the argument names a benchmark, but none of its keys".to_owned()),
         });
     }
     if which != "*" && chosen.is_none() {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        return Err(nothing_of_that_name("benchmark", which, &names));
+        return Err(unknown_name_refusal("benchmark", which, &names));
     }
     for (index, benchmark) in benchmarks.iter_mut().enumerate() {
         if let Data::Table(entries) = &mut benchmark.data
@@ -191,7 +191,7 @@ fn set_benchmarks(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) 
 }
 
 /// Makes the refusal of a benchmark's key without the benchmark.
-fn without_benchmark(key: &str) -> Refusal {
+fn unnamed_benchmark_refusal(key: &str) -> Refusal {
     let key = quote(key);
     let option = match &*key {
         "script" | "clients" | "scale" | "threads" => format!("; without a plan `--{key}` sets it"),
@@ -204,7 +204,7 @@ fn without_benchmark(key: &str) -> Refusal {
 }
 
 /// Makes the refusal of a name that the plan does not have, with the nearest one.
-pub(super) fn nothing_of_that_name(noun: &str, which: &str, names: &[&str]) -> Refusal {
+pub(super) fn unknown_name_refusal(noun: &str, which: &str, names: &[&str]) -> Refusal {
     let hint = match nearest(which, names.iter().copied()) {
         Some(name) => format!("did you mean `{}`?", quote(name)),
         None => format!("it has {}", list_names(names)),

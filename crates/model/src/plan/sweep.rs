@@ -79,7 +79,7 @@ pub(super) fn read_sweep(
 ) -> Option<Sweep> {
     let workload = find_workload(file.workload.as_ref()?, &file.name, catalog, problems)?;
     let place = format!("benchmark `{}`", quote(&file.name));
-    let keys = dotted_keys(&file.keys, &place, workload, problems);
+    let keys = flatten_keys(&file.keys, &place, workload, problems);
     let section = Section { place, entries: &keys };
 
     // No early return: every wrong key is reported.
@@ -97,7 +97,7 @@ pub(super) fn read_sweep(
         match spec.default.map(Literal::to_value) {
             Some(Some(default)) => {
                 by_default.insert(spec.name.to_owned());
-                axes.push(Some((spec.name, vec![of_kind(spec.kind, default)])));
+                axes.push(Some((spec.name, vec![convert_to_kind(spec.kind, default)])));
             }
             Some(None) => {}
             None => axes.push(None),
@@ -118,7 +118,7 @@ pub(super) fn read_sweep(
 }
 
 /// Flattens inline tables to dotted names; unknown keys are reported.
-fn dotted_keys(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mut Problems<'_>) -> Vec<Entry> {
+fn flatten_keys(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mut Problems<'_>) -> Vec<Entry> {
     let mut known: Vec<&str> = BENCHMARK_KEYS.to_vec();
     for name in declared_keys(workload).map(|name| name.split_once('.').map_or(name, |(table, _)| table)) {
         if !known.contains(&name) {
@@ -188,7 +188,7 @@ fn find_workload<'c>(
 fn read_values(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Vec<Value>> {
     match (&node.data, spec.kind) {
         (Data::List(items), KeyKind::Durations) if !items.iter().any(|item| matches!(item.data, Data::List(_))) => {
-            Some(vec![read_one(spec, node, section, problems)?])
+            Some(vec![read_key_value(spec, node, section, problems)?])
         }
         (Data::List(items), _) => read_list(spec, node, items, section, problems),
         (Data::Text(text), KeyKind::Int { min, max }) if text.contains("..") => match expand_range(text, min, max) {
@@ -199,7 +199,7 @@ fn read_values(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mu
                 None
             }
         },
-        _ => Some(vec![read_one(spec, node, section, problems)?]),
+        _ => Some(vec![read_key_value(spec, node, section, problems)?]),
     }
 }
 
@@ -220,7 +220,7 @@ fn read_list(
     let mut seen = BTreeSet::new();
     let mut all_well = true;
     for item in items {
-        let Some(value) = read_one(spec, item, section, problems) else {
+        let Some(value) = read_key_value(spec, item, section, problems) else {
             all_well = false;
             continue;
         };
@@ -251,7 +251,7 @@ fn value_identity(kind: KeyKind, value: &Value) -> String {
 }
 
 /// Reads one value of a key by its kind; another value is reported.
-fn read_one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Value> {
+fn read_key_value(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Value> {
     let value = match (spec.kind, &node.data) {
         (KeyKind::Int { min, max }, Data::Int(n)) => {
             i64::try_from(*n).ok().filter(|n| (min..=max).contains(n)).map(Value::Int)
@@ -267,10 +267,10 @@ fn read_one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut P
         (KeyKind::Int { .. } | KeyKind::Float { .. } | KeyKind::Bool, _) => None,
         (KeyKind::Choice(words), _) => text_of(node, problems).filter(|t| words.contains(&t.as_str())).map(Value::Text),
         (KeyKind::ChoiceOrFile(words), _) => {
-            text_of(node, problems).filter(|t| word_or_file(words, t)).map(Value::Text)
+            text_of(node, problems).filter(|t| is_word_or_file(words, t)).map(Value::Text)
         }
         (KeyKind::Mix(words), _) => {
-            text_of(node, problems).filter(|t| parts_of_mix(t).all(|part| in_mix(words, part))).map(Value::Text)
+            text_of(node, problems).filter(|t| parts_of_mix(t).all(|part| is_in_mix(words, part))).map(Value::Text)
         }
         (KeyKind::Duration, _) => text_of(node, problems).filter(|t| duration::parse(t).is_ok()).map(Value::Text),
         (KeyKind::DurationRange, _) => {
@@ -284,7 +284,7 @@ fn read_one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut P
 }
 
 /// Whether a text is one of the words or looks like the path of a file.
-fn word_or_file(words: &[&str], text: &str) -> bool {
+fn is_word_or_file(words: &[&str], text: &str) -> bool {
     words.contains(&text) || text.contains(['/', '\\', '.'])
 }
 
@@ -294,9 +294,9 @@ fn parts_of_mix(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a part of a mix is a word or a file, with or without a weight.
-fn in_mix(words: &[&str], part: &str) -> bool {
+fn is_in_mix(words: &[&str], part: &str) -> bool {
     let (name, weight) = split_weight(part);
-    word_or_file(words, name) && weight.parse::<i32>().is_ok()
+    is_word_or_file(words, name) && weight.parse::<i32>().is_ok()
 }
 
 /// Splits a part of a mix into its name and weight; an `@` without a number behind it is part of the name.
@@ -325,7 +325,7 @@ fn number_of(data: &Data) -> Option<f64> {
 }
 
 /// Converts a default to its key's kind: `rate = 0` of a float key is 0.0.
-fn of_kind(kind: KeyKind, value: Value) -> Value {
+fn convert_to_kind(kind: KeyKind, value: Value) -> Value {
     match (kind, value) {
         (KeyKind::Float { .. } | KeyKind::Share, Value::Int(n)) => Value::Float(n as f64),
         (_, value) => value,
@@ -361,9 +361,9 @@ fn value_hint(kind: KeyKind, node: &Node) -> Option<String> {
             did_you_mean(text, words.iter().copied())
         }
         (KeyKind::Mix(words), Data::Text(text)) => {
-            let wrong = parts_of_mix(text).find(|part| !in_mix(words, part))?;
+            let wrong = parts_of_mix(text).find(|part| !is_in_mix(words, part))?;
             let (name, weight) = wrong.rsplit_once('@').unwrap_or((wrong, "1"));
-            if word_or_file(words, name) {
+            if is_word_or_file(words, name) {
                 return Some(format!("`{}` is not a weight: a whole number from 0 to 2147483647", quote(weight)));
             }
             did_you_mean(name, words.iter().copied())
@@ -388,10 +388,10 @@ type Refusal = (String, Option<String>);
 fn expand_range(text: &str, min: i64, max: i64) -> Result<Vec<Value>, Refusal> {
     let (first, rest) = text.split_once("..").ok_or_else(unreadable_range)?;
     let (last, factor) = match rest.split_once('*') {
-        Some((last, factor)) => (last, Some(number_in_range(factor)?)),
+        Some((last, factor)) => (last, Some(parse_range_number(factor)?)),
         None => (rest, None),
     };
-    let (first, last) = (number_in_range(first)?, number_in_range(last)?);
+    let (first, last) = (parse_range_number(first)?, parse_range_number(last)?);
     if first > last {
         return Err(("is reversed".to_owned(), Some(format!("write \"{last}..{first}\""))));
     }
@@ -415,7 +415,7 @@ fn expand_range(text: &str, min: i64, max: i64) -> Result<Vec<Value>, Refusal> {
 }
 
 /// Parses an end or the factor of a range; fails if it is no whole number.
-fn number_in_range(part: &str) -> Result<i64, Refusal> {
+fn parse_range_number(part: &str) -> Result<i64, Refusal> {
     part.parse::<i64>().map_err(|_| unreadable_range())
 }
 

@@ -67,7 +67,7 @@ impl Node {
 }
 
 /// Finds the entry of a key.
-pub(super) fn find<'t>(entries: &'t [Entry], key: &str) -> Option<&'t Entry> {
+pub(super) fn find_entry<'t>(entries: &'t [Entry], key: &str) -> Option<&'t Entry> {
     entries.iter().find(|entry| entry.key == key)
 }
 
@@ -128,19 +128,19 @@ fn read_node(value: &DeValue<'_>, at: Origin, origin: &dyn Fn(usize) -> Origin, 
         }
         DeValue::Integer(n) => match i128::from_str_radix(n.as_str(), n.radix()) {
             Ok(n) => Data::Int(n),
-            Err(_) => reported(&at, "this number is too large", problems),
+            Err(_) => report_value(&at, "this number is too large", problems),
         },
         DeValue::Float(x) => match x.as_str().parse::<f64>() {
             Ok(x) if x.is_finite() => Data::Float(x),
             // JSON, in which the plan is stored, has neither infinity nor "not a number".
-            Ok(_) | Err(_) => reported(&at, "a number must be finite", problems),
+            Ok(_) | Err(_) => report_value(&at, "a number must be finite", problems),
         },
     };
     Node { at, data }
 }
 
 /// Reports a problem, and gives the data that stands in place of the value.
-fn reported(at: &Origin, message: &str, problems: &mut Problems<'_>) -> Data {
+fn report_value(at: &Origin, message: &str, problems: &mut Problems<'_>) -> Data {
     problems.add(at, message, None);
     Data::Reported
 }

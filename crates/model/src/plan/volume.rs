@@ -30,10 +30,10 @@ pub(super) fn read_volume(system: &Section<'_>, node: &Node, problems: &mut Prob
         }
     }
     let image = section.text("image", problems);
-    let size_bytes = section.get("size").and_then(|node| size_bytes(&section, node, problems));
+    let size_bytes = section.get("size").and_then(|node| read_size_bytes(&section, node, problems));
     let fs = section.choice("fs", &FILESYSTEMS, problems).unwrap_or("ext4");
-    let block = power_of_two(&section, "block", SMALLEST_BLOCK, LARGEST_BLOCK, problems).unwrap_or(4096);
-    let cluster = power_of_two(&section, "cluster", block, LARGEST_CLUSTER, problems).unwrap_or(block);
+    let block = read_power_of_two(&section, "block", SMALLEST_BLOCK, LARGEST_BLOCK, problems).unwrap_or(4096);
+    let cluster = read_power_of_two(&section, "cluster", block, LARGEST_CLUSTER, problems).unwrap_or(block);
     Some(VolumePlan {
         image: image?.value,
         size_bytes: size_bytes?,
@@ -44,7 +44,7 @@ pub(super) fn read_volume(system: &Section<'_>, node: &Node, problems: &mut Prob
 }
 
 /// Reads a power of two within limits, both inclusive; another value is reported.
-fn power_of_two(section: &Section<'_>, key: &str, min: u64, max: u64, problems: &mut Problems<'_>) -> Option<u64> {
+fn read_power_of_two(section: &Section<'_>, key: &str, min: u64, max: u64, problems: &mut Problems<'_>) -> Option<u64> {
     let node = section.get(key)?;
     let value = if let Data::Int(n) = node.data { u64::try_from(n).ok() } else { None };
     let expected = format!("a power of two from {min} to {max}");
@@ -54,7 +54,7 @@ fn power_of_two(section: &Section<'_>, key: &str, min: u64, max: u64, problems: 
 }
 
 /// Reads a size in bytes, or as a text such as `2G` or `512 MiB`, both in powers of 1024.
-fn size_bytes(section: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Option<u64> {
+fn read_size_bytes(section: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Option<u64> {
     let value = match &node.data {
         Data::Int(n) => u64::try_from(*n).ok(),
         Data::Text(text) => parse_size(text),

@@ -68,7 +68,7 @@ fn a_codec_that_an_engine_lacks_is_named_with_the_reason() {
 fn row_without(codec: &str, reason: &str) -> BackupRow {
     BackupRow {
         figures: BTreeMap::new(),
-        missing: BTreeMap::from([("backup_rate".to_owned(), Absence::Unavailable.because(reason))]),
+        missing: BTreeMap::from([("backup_rate".to_owned(), Absence::Unavailable.with_reason(reason))]),
         time_ratio: None,
         ..row(codec, 6)
     }
@@ -117,7 +117,7 @@ fn row_with(codec: &str, rate: f64, cpu: Option<f64>) -> BackupRow {
         Some(cpu) => drop(row.figures.insert("backup_cpu".to_owned(), cpu)),
         None => {
             row.figures.remove("backup_cpu_per_gib");
-            let why = Absence::Unavailable.because("the server's processes are not étalon's own");
+            let why = Absence::Unavailable.with_reason("the server's processes are not étalon's own");
             row.missing.insert("backup_cpu_per_gib".to_owned(), why);
         }
     }

@@ -75,7 +75,7 @@ impl SystemCurve {
     /// Says why the curve has no best and no peak: the reason of its first point without a figure.
     pub fn missing_reason(&self) -> NoValue {
         self.first_gap()
-            .map_or_else(|| Absence::Unavailable.because("no run was measured"), |gap| gap.rate.missing_reason())
+            .map_or_else(|| Absence::Unavailable.with_reason("no run was measured"), |gap| gap.rate.missing_reason())
     }
 
     /// The point of the curve at a number of clients or a depth.

@@ -135,7 +135,7 @@ impl Readings {
             return None;
         }
         let means = Means { a: self.mean_level(lookup, a, kind)?, b: self.mean_level(lookup, b, kind)? };
-        ((means.a - means.b).abs() >= Limits::of_unequal(kind)).then_some(means)
+        ((means.a - means.b).abs() >= Limits::unequal_limit(kind)).then_some(means)
     }
 
     /// Measures how much a run was disturbed, in cores or as a share, for a note.

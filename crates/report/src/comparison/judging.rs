@@ -74,7 +74,7 @@ impl<'a> Index<'a> {
                     value: *value,
                 }),
                 Reading::Value(value) => {
-                    readings.add_missing(Absence::Unavailable.because(format!("the value is {value}")), 1)
+                    readings.add_missing(Absence::Unavailable.with_reason(format!("the value is {value}")), 1)
                 }
                 Reading::Unavailable(reason) => readings.add_missing(reason.clone(), 1),
             }
@@ -146,7 +146,7 @@ impl<'a> Index<'a> {
                 let NoValue { kind, reason } =
                     missing.map_or_else(|| unavailable_because("nothing is told of it"), |(missing, _)| missing);
                 Err((
-                    kind.because(format!("{reason} (in {missing_runs} of {})", count_noun(measured, "run"))),
+                    kind.with_reason(format!("{reason} (in {missing_runs} of {})", count_noun(measured, "run"))),
                     missing_runs,
                 ))
             }
@@ -175,7 +175,7 @@ impl<'a> Index<'a> {
 
 /// Makes a missing value with a reason.
 fn unavailable_because(reason: &str) -> NoValue {
-    Absence::Unavailable.because(reason)
+    Absence::Unavailable.with_reason(reason)
 }
 
 /// Why the values of a metric cannot be compared.
@@ -312,7 +312,7 @@ pub fn make_row(
 /// Says why no value of the row is shown: its units differ, or its runs have too few operations.
 fn withheld_reason(conflict: Option<&Conflict>, too_few: Option<&NoVerdict>) -> Option<NoValue> {
     match (conflict, too_few) {
-        (Some(Conflict::Units(why)), _) => Some(Absence::Unavailable.because(why)),
+        (Some(Conflict::Units(why)), _) => Some(Absence::Unavailable.with_reason(why)),
         (_, Some(NoVerdict::TooFewOperations { needed, .. })) => Some(NoValue::too_few(*needed, "operations in a run")),
         _ => None,
     }

@@ -78,7 +78,7 @@ pub fn match_values(index: &Index<'_>, cases: &MatchedCases, metric: &Metric, pa
             .iter()
             .map(|pair| sample_of(index, pair.cases[side], metric, &|round| whole[side].contains(&round)))
             .collect();
-        Sample::from_runs(samples.iter().flat_map(|sample| sample.runs().iter().copied())).by_rounds()
+        Sample::from_runs(samples.iter().flat_map(|sample| sample.runs().iter().copied())).pool_rounds()
     };
     let rounds: BTreeSet<u32> = parts.iter().flat_map(|pair| &pair.measured).copied().collect();
     let lost_rounds = rounds.iter().filter(|round| !whole.iter().all(|whole| whole.contains(round))).count();

@@ -42,7 +42,7 @@ fn reset_text(evidence: &Evidence, system: &str, way: &str) -> String {
         first.entry(one.case).and_modify(|least| *least = one.position.min(*least)).or_insert(one.position);
     }
     // What precedes a case's first run is a load, whatever the way; where nothing comes back there is no time of it.
-    let comes_back = Reset::of_fact(way) != Some(Reset::None);
+    let comes_back = Reset::parse_fact(way) != Some(Reset::None);
     let usual = |id| median_of(&own, id, &|one| comes_back && first.get(&one.case) != Some(&one.position));
     let time = usual("prepare_time").map(|time| format!(" in {}", print_with_unit(time, "s"))).unwrap_or_default();
     let read = usual("read_through_time").map(|time| format!(" and read through in {}", print_with_unit(time, "s")));

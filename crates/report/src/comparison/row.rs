@@ -73,7 +73,7 @@ impl Side {
     /// Says why the side has no value, by the first of its reasons.
     pub fn missing_reason(&self) -> NoValue {
         let first = self.unavailable.first().map(|(missing, _)| missing.clone());
-        first.unwrap_or_else(|| Absence::Unavailable.because("no run was measured"))
+        first.unwrap_or_else(|| Absence::Unavailable.with_reason("no run was measured"))
     }
 
     /// Removes the side's figures and the values of its runs, with a reason, for a row that shows none of them.

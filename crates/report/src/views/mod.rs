@@ -286,7 +286,7 @@ impl Entry {
 
     /// Makes the entry of a number, or of a reason if it is missing.
     pub fn from_value(value: Option<f64>, form: Form, missing: &str) -> Entry {
-        Entry::from_reading(value.ok_or_else(|| Absence::Unavailable.because(missing)), form)
+        Entry::from_reading(value.ok_or_else(|| Absence::Unavailable.with_reason(missing)), form)
     }
 
     /// Adds the half width of the number's interval to the entry.

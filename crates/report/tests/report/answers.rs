@@ -45,7 +45,7 @@ pub fn add_plans(made: &mut Made, plan: impl Fn(&str, &str, u32) -> Result<&'sta
         }
     }
     for system in ["rollback-journal", "wal"] {
-        evidence.facts.entry(system.to_owned()).or_default().identity("server.product", "SQLite");
+        evidence.facts.entry(system.to_owned()).or_default().record_identity("server.product", "SQLite");
     }
 }
 
@@ -104,7 +104,7 @@ fn a_plan_that_differs_or_changes_is_said() {
     assert_eq!(of_wal.plan.as_deref(), Some("SEARCH orders USING INDEX by_customer"));
     assert_eq!(of_wal.changed_in_round, Some(3));
     // Another product writes its plans in another way.
-    made.evidence.facts.get_mut("wal").unwrap().identity("server.product", "PostgreSQL");
+    made.evidence.facts.get_mut("wal").unwrap().record_identity("server.product", "PostgreSQL");
     let set = compare(&made.evidence, &Options::default()).unwrap();
     assert!(set.rows().all(|row| row.plan_differs.is_none()));
 }

@@ -61,7 +61,7 @@ fn holm_goes_over_what_is_not_shown_too() {
     assert!(matches!(diagnostic.why_no_verdict(), Some(NoVerdict::NotAvailable { .. })), "{diagnostic:?}");
     assert_eq!(
         diagnostic.a.unavailable,
-        [(model::Absence::Unavailable.because("the engine works in the client's own threads"), 10)]
+        [(model::Absence::Unavailable.with_reason("the engine works in the client's own threads"), 10)]
     );
 }
 
@@ -327,7 +327,7 @@ fn a_licence_that_restricts_publication_is_noted_once() {
     let systems: Vec<String> = made.evidence.header.plan.systems.iter().map(|system| system.name.clone()).collect();
     for system in &systems {
         let facts = made.evidence.facts.entry(system.clone()).or_default();
-        facts.passing(model::facts::PUBLICATION, "the licence of X forbids it");
+        facts.record_passing(model::facts::PUBLICATION, "the licence of X forbids it");
     }
     let set = set(&made);
     let said: Vec<&str> =
@@ -347,7 +347,7 @@ fn a_disk_that_cannot_be_looked_at_is_noted() {
     assert_eq!(said(&set(&made)), None);
     let system = made.evidence.header.plan.systems[0].name.clone();
     let facts = made.evidence.facts.entry(system.clone()).or_default();
-    facts.unavailable(model::facts::DATA_FILESYSTEM, "the server is on another machine");
+    facts.record_unavailable(model::facts::DATA_FILESYSTEM, "the server is on another machine");
     let note = said(&set(&made)).unwrap();
     assert_eq!(
         note,

@@ -74,7 +74,7 @@ fn it_is_never_called_a_verdict() {
     let (mut second, second_made) = day(8, &[("pg", FAST)], &[1, 4]);
     second.evidence.header.etalon_version = "0.2.0".to_owned();
     second.evidence.header.plan.schedule.warmup *= 10;
-    second.evidence.facts.get_mut("client").unwrap().identity("kernel.version", "6.99");
+    second.evidence.facts.get_mut("client").unwrap().record_identity("kernel.version", "6.99");
     let evidence = joined(&[&first, &second]);
     let set = compare(&evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap();
     let series = JoinedSeries::new(evidence.apart.as_ref().unwrap(), [first_made.series, second_made.series]);
@@ -135,9 +135,9 @@ fn the_builds_of_etalon_are_said_first() {
     for (source, profile, libc) in builds {
         for (subject, profile) in [("client", "release"), ("client h1", profile)] {
             let facts = source.evidence.facts.entry(subject.to_owned()).or_default();
-            facts.identity("etalon.profile", profile);
-            facts.identity("etalon.libc", libc);
-            facts.identity("etalon.allocator", "the C library's");
+            facts.record_identity("etalon.profile", profile);
+            facts.record_identity("etalon.libc", libc);
+            facts.record_identity("etalon.allocator", "the C library's");
         }
     }
     let evidence = joined(&[&first, &second]);
@@ -216,7 +216,7 @@ fn another_plan_is_said_and_never_passes_a_gate() {
     let mut rewritten = same.clone();
     for (source, hash) in [(&mut first_with_text, "sha256 01"), (&mut rewritten, "sha256 02")] {
         let mut texts = Facts::default();
-        texts.identity("select-update", hash);
+        texts.record_identity("select-update", hash);
         source.evidence.facts.insert(TEXTS.to_owned(), texts);
     }
     for (name, first, second, said, is_another) in [

@@ -139,11 +139,11 @@ fn disks_of_virtual_machines_are_called_so() {
     let said = |made: &Made| set(made).notes.iter().any(|note| note.text.contains("one of a virtual machine (kvm)"));
     let mut as_on = |machine: &str| {
         let client = made.evidence.facts.get_mut("client").unwrap();
-        client.identity("virtualisation", machine);
+        client.record_identity("virtualisation", machine);
         said(&made)
     };
     assert!(as_on("kvm") && !as_on("none seen"));
     let mut other = Builder { rounds: 6, ..Builder::default() }.build();
-    other.evidence.facts.get_mut("client").unwrap().identity("virtualisation", "kvm");
+    other.evidence.facts.get_mut("client").unwrap().record_identity("virtualisation", "kvm");
     assert!(!said(&other), "its cases are none of disks");
 }

@@ -123,7 +123,7 @@ impl Builder {
         for round in 0..self.rounds {
             let mut order: Vec<u32> = (0..cases.len() as u32).collect();
             for i in (1..order.len()).rev() {
-                order.swap(i, rng.below(i + 1));
+                order.swap(i, rng.draw_below(i + 1));
             }
             let block_level = 1.0 + self.noise * normal(&mut rng);
             for case in order {
@@ -191,14 +191,14 @@ pub fn empty(plan: Plan, cases: Vec<Case>) -> Evidence {
 
 fn facts(system: &str) -> Facts {
     let mut facts = Facts::default();
-    facts.identity("server.product", "SQLite");
-    facts.identity("server.version", "3.51.1");
-    facts.identity("setting.synchronous", "full");
-    facts.identity("setting.journal_mode", if system.starts_with("wal") { "wal" } else { "delete" });
-    facts.identity("setting.page_size", "4096");
-    facts.identity("setting.cache_size", "-2000");
-    facts.unavailable("setting.mmap_size", "this build of SQLite has no such pragma");
-    facts.passing("data_directory.path", format!("/var/tmp/etalon/{system}"));
+    facts.record_identity("server.product", "SQLite");
+    facts.record_identity("server.version", "3.51.1");
+    facts.record_identity("setting.synchronous", "full");
+    facts.record_identity("setting.journal_mode", if system.starts_with("wal") { "wal" } else { "delete" });
+    facts.record_identity("setting.page_size", "4096");
+    facts.record_identity("setting.cache_size", "-2000");
+    facts.record_unavailable("setting.mmap_size", "this build of SQLite has no such pragma");
+    facts.record_passing("data_directory.path", format!("/var/tmp/etalon/{system}"));
     facts.set_durability(&Durability {
         tier: DurabilityTier::Durable,
         because: "synchronous=full".to_owned(),
@@ -209,13 +209,13 @@ fn facts(system: &str) -> Facts {
 
 fn client_facts() -> Facts {
     let mut facts = Facts::default();
-    facts.identity("cpu.model", "AMD EPYC 7B13");
-    facts.identity("cpu.cores", "2");
-    facts.identity("memory.size", "23 GiB");
-    facts.identity("os.kernel", "Linux 6.1.0");
-    facts.identity("clock.source", "tsc");
-    facts.unavailable("cpu.governor", "the hypervisor does not show it");
-    facts.passing("load.1min", "0.42");
+    facts.record_identity("cpu.model", "AMD EPYC 7B13");
+    facts.record_identity("cpu.cores", "2");
+    facts.record_identity("memory.size", "23 GiB");
+    facts.record_identity("os.kernel", "Linux 6.1.0");
+    facts.record_identity("clock.source", "tsc");
+    facts.record_unavailable("cpu.governor", "the hypervisor does not show it");
+    facts.record_passing("load.1min", "0.42");
     facts
 }
 
@@ -277,7 +277,7 @@ impl Made {
 
     /// Makes a metric n/a in some rounds of a system.
     pub fn lack(&mut self, system: &str, metric: &str, rounds: std::ops::Range<u32>) {
-        let missing = Absence::Unavailable.because("10 operations beyond it are needed");
+        let missing = Absence::Unavailable.with_reason("10 operations beyond it are needed");
         self.lack_because(system, metric, rounds, &missing);
     }
 

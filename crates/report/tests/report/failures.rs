@@ -194,7 +194,7 @@ fn a_point_of_which_a_run_failed_has_no_place_on_a_curve() {
     let points = |system: &str| of(system).points.iter().filter(|point| point.mean().is_some()).count();
     assert_eq!((points("a"), points("b")), (2, 1));
     let lost = of("b").points.iter().find(|point| point.void.is_some()).unwrap();
-    assert_eq!(lost.rate.unavailable, [(model::Absence::Unavailable.because("1 run failed"), 1)]);
+    assert_eq!(lost.rate.unavailable, [(model::Absence::Unavailable.with_reason("1 run failed"), 1)]);
 }
 
 #[test]

@@ -266,13 +266,13 @@ fn a_quantile_without_enough_operations_fails_nobody() {
         &without_some(
             2,
             1,
-            &Absence::Unavailable.because("it lies among the 12 of 1000 (1.20 %) that did not succeed"),
+            &Absence::Unavailable.with_reason("it lies among the 12 of 1000 (1.20 %) that did not succeed"),
         ),
         &GateRules::default(),
     );
     assert_eq!((among.status, among.count_of(RowStatus::Failed)), (GateStatus::Failed, 1), "{among:?}");
     // Nor is a run that failed made good by it.
-    let mut made = without_some(5, 0, &Absence::Unavailable.because(""));
+    let mut made = without_some(5, 0, &Absence::Unavailable.with_reason(""));
     let of_new = |run: &store::StoredRun| made.evidence.cases[run.planned.case as usize].system == candidate;
     let position = made.evidence.runs.iter().find(|run| of_new(run)).unwrap().planned.position;
     made.fail(position, "server closed the connection");
@@ -398,7 +398,7 @@ fn a_quantile_that_these_runs_cannot_have_does_not_keep_the_gate_from_passing() 
 fn junit_has_times_and_properties_and_a_failure_what_differs() {
     let mut made = built(|_| 800.0, 0.004, 8);
     for (system, facts) in &mut made.evidence.facts {
-        facts.identity("server.version", if system == "old" { "15.14" } else { "16.3" });
+        facts.record_identity("server.version", if system == "old" { "15.14" } else { "16.3" });
     }
     let set = compare(&made.evidence, &Options::default()).unwrap();
     let outcome = gate_with_limits(&made.evidence, &set, &GateRules::default(), &[]).unwrap();

@@ -84,15 +84,15 @@ fn other_builds_of_etalon_are_said() {
     };
     for subject in ["rollback-journal", "wal"] {
         let facts = made.evidence.facts.entry(subject.to_owned()).or_default();
-        facts.identity("host.etalon.profile", "release");
+        facts.record_identity("host.etalon.profile", "release");
     }
     for subject in ["client", "client a", "client b"] {
         let profile = if subject == "client" { "debug" } else { "release" };
-        made.evidence.facts.entry(subject.to_owned()).or_default().identity("etalon.profile", profile);
+        made.evidence.facts.entry(subject.to_owned()).or_default().record_identity("etalon.profile", profile);
     }
     assert_eq!(note(&made), None, "the conductor makes no load");
-    made.evidence.facts.get_mut("wal").unwrap().identity("host.etalon.profile", "dist");
-    made.evidence.facts.get_mut("client b").unwrap().identity("etalon.profile", "debug");
+    made.evidence.facts.get_mut("wal").unwrap().record_identity("host.etalon.profile", "dist");
+    made.evidence.facts.get_mut("client b").unwrap().record_identity("etalon.profile", "debug");
     let told = note(&made).unwrap();
     assert!(told.contains("profile dist (wal), release (rollback-journal); profile debug (b), release (a)"), "{told}");
     assert!(page(&made).contains("client b"));

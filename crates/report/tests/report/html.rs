@@ -35,10 +35,10 @@ pub fn hostile() -> Made {
     header.etalon_version = HOSTILE[0].to_owned();
     header.plan_path = Some(HOSTILE[2].to_owned());
     for facts in made.evidence.facts.values_mut() {
-        HOSTILE.iter().for_each(|name| facts.identity(*name, *name));
-        facts.unavailable("unavailable", HOSTILE[1]);
+        HOSTILE.iter().for_each(|name| facts.record_identity(*name, *name));
+        facts.record_unavailable("unavailable", HOSTILE[1]);
     }
-    made.evidence.facts.get_mut(HOSTILE[3]).unwrap().identity("only here", HOSTILE[4]);
+    made.evidence.facts.get_mut(HOSTILE[3]).unwrap().record_identity("only here", HOSTILE[4]);
     for (position, name) in (0..).zip(HOSTILE) {
         made.mark(position, MarkKind::Note, name);
     }
@@ -154,7 +154,7 @@ fn the_parts_of_a_suite_stand_in_one_picture_with_the_wrong_answers() {
             stored.measurement.metric.unit = "ms".to_owned();
             stored.measurement.metric.direction = model::Direction::Lower;
             if part == "S11-within" && stored.case == wal {
-                let reason = model::Absence::Wrong.because("pairs: expected 364, got 341");
+                let reason = model::Absence::Wrong.with_reason("pairs: expected 364, got 341");
                 stored.measurement.reading = model::Reading::Unavailable(reason);
             }
             suite.push(stored);

@@ -24,7 +24,7 @@ fn every_mark_does_to_a_verdict_what_the_table_says() {
         let is_voided = rows.iter().all(|row| matches!(&row.outcome, Outcome::None(_)));
         assert_eq!(is_voided, line.contains("| **none**"), "{line}: {:?}", rows[0].outcome);
         // Both sides are durable by their settings.
-        let is_weaker = kind.of_durability().is_some_and(|tier| tier < DurabilityTier::Durable);
+        let is_weaker = kind.promised_durability().is_some_and(|tier| tier < DurabilityTier::Durable);
         assert_eq!(is_voided, kind.voids_verdict() || is_weaker, "{line}");
     }
 }

@@ -15,8 +15,8 @@ fn evidence(other_level: &str) -> Evidence {
     evidence.cases.iter_mut().for_each(|case| case.workload = "order-entry".to_owned());
     for (system, level) in [("rollback-journal", "read committed"), ("wal", other_level)] {
         let facts = evidence.facts.entry(system.to_owned()).or_default();
-        facts.passing(ISOLATION, level);
-        facts.passing(ISOLATION_ALLOWS, format!("what {level} allows"));
+        facts.record_passing(ISOLATION, level);
+        facts.record_passing(ISOLATION_ALLOWS, format!("what {level} allows"));
     }
     for run in evidence.runs.clone() {
         let (run_id, case, round, position) = (run.id, run.planned.case, run.planned.round, run.planned.position);
@@ -60,7 +60,7 @@ fn nothing_is_promised_of_an_unknown_level() {
             if unknown.contains(&system.as_str()) {
                 let level = facts.get(ISOLATION).unwrap().to_owned();
                 *facts = model::Facts::default();
-                facts.passing(ISOLATION, level);
+                facts.record_passing(ISOLATION, level);
             }
         }
         isolation(&evidence)
@@ -201,7 +201,7 @@ fn how_tables_came_back_is_told_without_the_load() {
     evidence.header.plan.systems[0].reset = Some(model::Reset::Restore);
     let ways = [("rollback-journal", "restore"), ("wal", "none")];
     for (name, way) in ways {
-        evidence.facts.entry(name.to_owned()).or_default().identity(model::facts::RESET, way);
+        evidence.facts.entry(name.to_owned()).or_default().record_identity(model::facts::RESET, way);
     }
     for run in evidence.runs.clone() {
         let (round, case, position) = (run.planned.round, run.planned.case, run.planned.position);

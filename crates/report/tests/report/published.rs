@@ -161,13 +161,13 @@ fn a_side_of_which_a_run_failed_is_faster_in_no_query() {
 
 #[test]
 fn the_published_estimator_and_the_sound_one_stand_side_by_side() {
-    let wrong = Absence::Wrong.because("pairs: expected 56, got 53");
+    let wrong = Absence::Wrong.with_reason("pairs: expected 56, got 53");
     let no_total = "no total without S1, unsupported: FUNCTION ST_IsValid does not exist";
     let asked = [
-        ("S1-valid", 10.0, Err(Absence::Unsupported.because("FUNCTION ST_IsValid does not exist"))),
+        ("S1-valid", 10.0, Err(Absence::Unsupported.with_reason("FUNCTION ST_IsValid does not exist"))),
         ("S2-area", 10.0, Ok(4.0)),
         ("S11-within", 10.0, Err(wrong.clone())),
-        ("suite", 30.0, Err(Absence::Unavailable.because(no_total))),
+        ("suite", 30.0, Err(Absence::Unavailable.with_reason(no_total))),
     ];
     let made = queries(6, &asked, &["elapsed", "published", "cpu"]);
     let named = MetricFilter::Named(vec!["elapsed".to_owned()]);
@@ -187,7 +187,7 @@ fn the_published_estimator_and_the_sound_one_stand_side_by_side() {
     // Too few runs for the published estimator allow no conclusion.
     let few = "it takes 3 runs to drop the shortest and the longest";
     let mut made = queries(6, &asked, &["elapsed", "cpu"]);
-    let other = queries(6, &[("S2-area", f64::NAN, Err(Absence::Unavailable.because(few)))], &["published"]);
+    let other = queries(6, &[("S2-area", f64::NAN, Err(Absence::Unavailable.with_reason(few)))], &["published"]);
     made.evidence.measurements.extend(other.evidence.measurements.into_iter().filter(|one| one.case == 1));
     let html = page(&made);
     assert!(!html.contains("of 0 queries"), "{html}");

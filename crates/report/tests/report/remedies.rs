@@ -130,7 +130,7 @@ fn searches_that_found_nothing_are_to_ask_for_another_load() {
     let of = |has_failed: bool| {
         remedies_of(&built(), "throughput", |row| {
             row.metric.id = "capacity".to_owned();
-            row.b.unavailable = vec![(Absence::Unavailable.because("no rate keeps the promise"), 2)];
+            row.b.unavailable = vec![(Absence::Unavailable.with_reason("no rate keeps the promise"), 2)];
             row.outcome = Outcome::None(NoVerdict::IncompleteRuns { side: SideLetter::B, runs: 2, of: 10 });
             if has_failed {
                 let reason = "it went away".to_owned();

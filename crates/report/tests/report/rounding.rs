@@ -68,7 +68,7 @@ fn forty_imported_pairs_without_spread_have_their_verdict() {
         report::evidence::IMPORTED.clone_into(&mut made.evidence.header.build);
         if is_bucketed {
             for facts in made.evidence.facts.values_mut() {
-                facts.passing(model::facts::PERCENTILE_BUCKET, "0.0182");
+                facts.record_passing(model::facts::PERCENTILE_BUCKET, "0.0182");
             }
         }
         // Runs differ by less than a bucket, now and then into the next.
@@ -96,7 +96,7 @@ fn a_bucket_is_a_step_only_for_tools_that_print_buckets() {
         let mut made = Builder { rounds: 8, clients: vec![4], ..Builder::default() }.build();
         report::evidence::IMPORTED.clone_into(&mut made.evidence.header.build);
         for facts in made.evidence.facts.values_mut() {
-            bucket.into_iter().for_each(|share| facts.passing(model::facts::PERCENTILE_BUCKET, share));
+            bucket.into_iter().for_each(|share| facts.record_passing(model::facts::PERCENTILE_BUCKET, share));
         }
         made.change("rollback-journal", "response_p99", |_, _| 32_530.0);
         made.change("wal", "response_p99", |_, _| 33_120.0);
@@ -113,7 +113,7 @@ fn zeros_at_the_end_are_digits_of_a_tool_that_prints_them() {
         let mut made = Builder { rounds: 6, clients: vec![4], ..Builder::default() }.build();
         report::evidence::IMPORTED.clone_into(&mut made.evidence.header.build);
         for facts in made.evidence.facts.values_mut() {
-            decimals.into_iter().for_each(|count| facts.passing(model::facts::PRINTED_DECIMALS, count));
+            decimals.into_iter().for_each(|count| facts.record_passing(model::facts::PRINTED_DECIMALS, count));
         }
         made.change("rollback-journal", "response_p99", |_, _| old);
         made.change("wal", "response_p99", |_, _| new);

@@ -28,9 +28,13 @@ struct Script {
 
 const SCRIPTS: [Script; 8] = [
     Script { name: "one row each", transactions: 2_000, rows: |_, share| share },
-    Script { name: "1 to 100 rows", transactions: 2_000, rows: |rng, share| share * (1.0 + rng.below(100) as f64) },
-    Script { name: "20 transactions a run", transactions: 20, rows: |rng, share| share * rng.below(1_001) as f64 },
-    Script { name: "one transaction a run", transactions: 1, rows: |rng, share| share * rng.below(1_001) as f64 },
+    Script {
+        name: "1 to 100 rows",
+        transactions: 2_000,
+        rows: |rng, share| share * (1.0 + rng.draw_below(100) as f64),
+    },
+    Script { name: "20 transactions a run", transactions: 20, rows: |rng, share| share * rng.draw_below(1_001) as f64 },
+    Script { name: "one transaction a run", transactions: 1, rows: |rng, share| share * rng.draw_below(1_001) as f64 },
     Script { name: "a row in 500", transactions: 1_000, rows: |rng, share| one_in(500.0, rng, share) },
     Script { name: "a row in 5,000", transactions: 1_000, rows: |rng, share| one_in(5_000.0, rng, share) },
     Script { name: "1,000 rows in 100", transactions: 20, rows: |rng, share| 1_000.0 * one_in(100.0, rng, share) },

@@ -39,7 +39,7 @@ fn slow(systems: usize) -> Made {
     let mut builder = Builder { clients: vec![1], rounds: 6, ..Builder::default() };
     builder.systems.truncate(systems);
     let mut made = builder.build();
-    let few = Absence::Unavailable.because("a run had fewer than 20 operations");
+    let few = Absence::Unavailable.with_reason("a run had fewer than 20 operations");
     for (system, _) in &builder.systems {
         made.lack_because(system, "response_p50", 0..6, &few);
         made.lack_because(system, "response_p99", 0..6, &few);
@@ -72,15 +72,15 @@ fn two_folders_on_one_device_are_said_to_be_one() {
     let mut made = volumes("random", "iops", "io/s");
     let mut place = |system: &str, source: &str| {
         let facts = made.evidence.facts.get_mut(system).unwrap();
-        facts.identity("server.product", "disk");
-        facts.identity("data_directory.mount_point", "/data");
-        facts.identity("data_directory.source", source.to_owned());
+        facts.record_identity("server.product", "disk");
+        facts.record_identity("data_directory.mount_point", "/data");
+        facts.record_identity("data_directory.source", source.to_owned());
     };
     place("4 KB", "/dev/sda1");
     place("64 KB", "/dev/sda1");
     assert!(text(&made).contains("4 KB and 64 KB lie on one device, /dev/sda1 at /data"), "{}", text(&made));
     let facts = made.evidence.facts.get_mut("64 KB").unwrap();
-    facts.identity("data_directory.source", "/dev/sdb1".to_owned());
+    facts.record_identity("data_directory.source", "/dev/sdb1".to_owned());
     assert!(!set(&made).notes.iter().any(|note| note.kind == NoteKind::SameDevice));
 }
 

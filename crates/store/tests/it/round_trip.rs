@@ -138,7 +138,7 @@ fn measurements() -> impl Strategy<Value = Vec<Measurement>> {
     let direction = select(vec![Direction::Higher, Direction::Lower, Direction::Neither]);
     let role = select(vec![Role::Primary, Role::Secondary, Role::Diagnostic]);
     let kind = select(vec![Absence::Unavailable, Absence::Wrong, Absence::Unsupported, Absence::Failed]);
-    let missing = (kind, text()).prop_map(|(kind, reason)| Reading::Unavailable(kind.because(reason)));
+    let missing = (kind, text()).prop_map(|(kind, reason)| Reading::Unavailable(kind.with_reason(reason)));
     let reading = prop_oneof![finite().prop_map(Reading::Value), missing];
     btree_map(text(), (text(), direction, role, reading), 0..8).prop_map(|all| {
         // Not sorted: the order is to be kept.

@@ -82,7 +82,7 @@ impl crate::workload::Procedure for BackupProcedure {
     fn procedure_facts(&self, system: &dyn System) -> Facts {
         let mut facts = Facts::default();
         let programs = system.backups().map(|backups| backups.programs(&self.method)).unwrap_or_default();
-        programs.into_iter().for_each(|(name, version)| facts.identity(name, version));
+        programs.into_iter().for_each(|(name, version)| facts.record_identity(name, version));
         facts
     }
 

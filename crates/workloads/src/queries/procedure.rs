@@ -66,7 +66,7 @@ impl Asked<'_> {
             let reason = format!(
                 "its part of the run reached {done} of the {rows} rows of its parameters: give it longer runs, or fewer rows"
             );
-            self.check = Err(Absence::Unavailable.because(reason));
+            self.check = Err(Absence::Unavailable.with_reason(reason));
             return;
         }
         if self.first_rows_s.len() == done {
@@ -80,7 +80,7 @@ impl Asked<'_> {
         if let (Some(rows), Ok(answer)) = (expected, answer)
             && answer.row_count() != rows
         {
-            self.check = Err(Absence::Wrong.because(format!("{} rows and not {rows}", answer.row_count())));
+            self.check = Err(Absence::Wrong.with_reason(format!("{} rows and not {rows}", answer.row_count())));
         }
     }
 }
@@ -145,7 +145,7 @@ impl Asking {
         let file = match query.for_engine(dialect) {
             Ok(file) => file,
             Err(reason) => {
-                asked.check = Err(Absence::Unsupported.because(reason));
+                asked.check = Err(Absence::Unsupported.with_reason(reason));
                 return Ok(Some(asked));
             }
         };
@@ -198,7 +198,7 @@ impl Asking {
         let digest = answer.digest();
         if asked.digests.insert(row, digest).is_some_and(|before| before != digest) {
             let reason = format!("it changes from one execution to the next, with {with}");
-            asked.check = Err(Absence::Wrong.because(reason));
+            asked.check = Err(Absence::Wrong.with_reason(reason));
         } else if let Err(difference) = first.compare_with_first(&self.files, &asked.query.name, row, &answer) {
             asked.difference.get_or_insert(format!("with {with}: {difference}"));
         }
@@ -214,7 +214,7 @@ impl Asking {
             (Ok(answer), Some(before)) => {
                 if let Some(difference) = answer.difference_from(before) {
                     let reason = format!("it changes from one execution to the next: {difference}");
-                    asked.check = Err(Absence::Wrong.because(reason));
+                    asked.check = Err(Absence::Wrong.with_reason(reason));
                 }
             }
             (Ok(answer), None) => {
@@ -331,7 +331,7 @@ impl<'a> Question<'a> {
                 && self.is_compared
             {
                 let reason = format!("two clients got different answers at the same time: {difference}");
-                return Ok(Err(Absence::Wrong.because(reason)));
+                return Ok(Err(Absence::Wrong.with_reason(reason)));
             }
             found = Some(answer);
         }
@@ -349,7 +349,9 @@ fn hide_texts(plan: &str) -> String {
 fn answer_measurement(query: &str, answer: &Answer, difference: Option<&str>) -> Measurement {
     let hash = count_measurement(&format!("{ANSWER}/{query}"), answer.digest());
     match difference {
-        Some(difference) => Measurement { reading: Reading::Unavailable(Absence::Wrong.because(difference)), ..hash },
+        Some(difference) => {
+            Measurement { reading: Reading::Unavailable(Absence::Wrong.with_reason(difference)), ..hash }
+        }
         None => hash,
     }
 }

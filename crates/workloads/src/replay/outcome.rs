@@ -67,7 +67,7 @@ impl ClassResult {
             None => Reading::Value(self.elapsed_s),
             Some(cause) => {
                 let reason = format!("{} of {} executions failed: {cause}", self.new_errors, self.executed);
-                Reading::Unavailable(Absence::Failed.because(reason))
+                Reading::Unavailable(Absence::Failed.with_reason(reason))
             }
         }
     }
@@ -89,7 +89,9 @@ fn class_answers_measurement(name: &str, result: &ClassResult) -> Measurement {
     // 52 bits, which a float holds exactly.
     let hash = count_measurement(&format!("{ANSWER}/{name}"), (result.answers >> 12) as f64);
     match &result.difference {
-        Some(difference) => Measurement { reading: Reading::Unavailable(Absence::Wrong.because(difference)), ..hash },
+        Some(difference) => {
+            Measurement { reading: Reading::Unavailable(Absence::Wrong.with_reason(difference)), ..hash }
+        }
         None => hash,
     }
 }

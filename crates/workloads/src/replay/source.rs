@@ -156,7 +156,7 @@ struct Survey {
 
 /// Lists the sessions of the database that is replayed; `None` for all, where the capture has one database.
 fn sessions_of_database(capture: &SavedCapture, keys: &Keys) -> Result<Option<HashSet<u64>>, Failure> {
-    let databases = capture.databases().map_err(|error| unreadable_capture(&error))?;
+    let databases = capture.read_databases().map_err(|error| unreadable_capture(&error))?;
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     databases.values().for_each(|name| *counts.entry(name).or_default() += 1);
     let mut names: Vec<(&str, usize)> = counts.into_iter().collect();

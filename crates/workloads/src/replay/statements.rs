@@ -60,7 +60,7 @@ impl Statement {
         if one.parameters.is_empty() {
             return shape::fill_shape(&self.shape, &one.literals);
         }
-        shape::text_with_values(&self.shape, &one.literals, |number| {
+        shape::fill_in_values(&self.shape, &one.literals, |number| {
             let value = one.parameters.get(number.checked_sub(1)?)?;
             Some(value.as_ref().map_or_else(|| "NULL".to_owned(), |value| dialect.text_literal(value)))
         })

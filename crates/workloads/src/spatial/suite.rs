@@ -148,7 +148,7 @@ fn check_runs(before: &[Option<u64>], after: &[Option<u64>], executions: usize) 
     let mut ran = before.iter().zip(after).filter_map(|(before, after)| Some((*after)?.saturating_sub((*before)?)));
     match ran.find(|ran| *ran != executions as u64) {
         Some(ran) => Err(Absence::Wrong
-            .because(format!("{executions} executions were timed, and a session of the engine ran {ran}"))),
+            .with_reason(format!("{executions} executions were timed, and a session of the engine ran {ran}"))),
         None => Ok(()),
     }
 }
@@ -162,7 +162,7 @@ impl Round<'_> {
         };
         let expected = &self.answers.expected[self.place];
         Ok(check_answer(expected, &rows, self.dialect.buffer_rounding())
-            .map_err(|evidence| Absence::Wrong.because(evidence)))
+            .map_err(|evidence| Absence::Wrong.with_reason(evidence)))
     }
 
     /// Judges a run by the first of its clients' answers that is not right.
@@ -190,7 +190,7 @@ impl Round<'_> {
         let sql = match self.dialect.query_text(query, self.answers.window) {
             Ok(sql) => sql,
             Err(reason) => {
-                asked.check = Err(Absence::Unsupported.because(reason));
+                asked.check = Err(Absence::Unsupported.with_reason(reason));
                 return Ok(Some(asked));
             }
         };
@@ -246,7 +246,7 @@ impl Round<'_> {
         Ok(if is_named {
             Ok(())
         } else {
-            Err(Absence::Wrong.because(format!("the engine ran it without its spatial index: no `{word}`")))
+            Err(Absence::Wrong.with_reason(format!("the engine ran it without its spatial index: no `{word}`")))
         })
     }
 
@@ -283,7 +283,7 @@ impl Suite {
 
     /// Makes the outcome for an engine that cannot load such tables.
     fn unavailable_outcome(&self, reason: &str) -> StepOutcome {
-        let check = AnswerCheck::Err(Absence::Unsupported.because(reason));
+        let check = AnswerCheck::Err(Absence::Unsupported.with_reason(reason));
         let total = (self.queries.len() > 1).then(|| "suite".to_owned());
         let names = total.into_iter().chain(self.queries.iter().map(|query| query.name()));
         StepOutcome {
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn what_is_not_right_has_no_figure_and_no_total() {
-        let wrong = Err(Absence::Wrong.because("pairs: expected 360, got 342"));
+        let wrong = Err(Absence::Wrong.with_reason("pairs: expected 360, got 342"));
         let all = [asked(Ok(()), &[1.0]), asked(wrong, &[1.0])];
         let readings: Vec<Reading> =
             all.iter().map(|one| only_if_right(&one.check, mean_s(&one.executions_s))).collect();
@@ -397,6 +397,6 @@ mod tests {
             panic!("a total of half the queries")
         };
         assert_eq!(why.to_string(), "no total without S10, wrong answer: pairs: expected 360, got 342");
-        assert_eq!(readings[1], Reading::Unavailable(Absence::Wrong.because("pairs: expected 360, got 342")));
+        assert_eq!(readings[1], Reading::Unavailable(Absence::Wrong.with_reason("pairs: expected 360, got 342")));
     }
 }

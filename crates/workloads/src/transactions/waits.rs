@@ -86,7 +86,7 @@ fn changed_promise_mark(counts: &LoadCounts) -> Option<Mark> {
     let detail = format!(
         "the sessions' commits were {before} before the load and {after} after it: a script or a trigger has changed the setting"
     );
-    (before != after).then(|| Mark::new(MarkKind::of_commits(after), detail))
+    (before != after).then(|| Mark::new(MarkKind::mark_of_commits(after), detail))
 }
 
 /// Whether the log was synced too rarely for the commits, of a system whose settings say that each waits.

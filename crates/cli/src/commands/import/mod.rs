@@ -58,7 +58,10 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     formats::places::tell_places_apart(&mut imports);
     formats::loads::tell_loads_apart(&mut imports);
     aliases.rename_all(&mut imports)?;
-    formats::versions::tell_apart(&mut imports, inputs.iter().any(|input| input.named_by == inputs::NamedBy::User));
+    formats::versions::tell_versions_apart(
+        &mut imports,
+        inputs.iter().any(|input| input.named_by == inputs::NamedBy::User),
+    );
     formats::copies::leave_out_copies_of_others(&mut imports);
     formats::copies::mark_equal_results(&mut imports);
     let name = args.output.file_stem().map_or_else(|| BUILD.to_owned(), |stem| stem.to_string_lossy().into_owned());

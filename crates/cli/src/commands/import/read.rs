@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
 use formats::packed::{self, MAX_TEXT_BYTES, Packing};
-use formats::reader::{self, LogFile, Names, ReadDatabase, Reads, database_reader, of_log};
+use formats::reader::{self, LogFile, Names, ReadDatabase, Reads, database_reader, find_log_reader};
 use formats::recognise::{Captions, Read, Text, first_words, read as read_text};
 use formats::{FormatError, Imported, ImportedResult, NotUnderstood, Options, Reader, copies, logs};
 use report::number::count_noun;
@@ -218,13 +218,13 @@ impl<'a> Reading<'a> {
         }
         let log = match self.only {
             Some(only) => Some(only).filter(|reader| matches!(reader.reads, Reads::Logs(_))),
-            None => of_log(&formats::text::decode(whole_lines(&head))),
+            None => find_log_reader(&formats::text::decode(whole_lines(&head))),
         };
         if let Some(log) = log {
             return self.note_log(log, leaf);
         }
         let bytes = packed::read_bounded(Cursor::new(head).chain(reader), MAX_TEXT_BYTES);
-        let bytes = bytes.and_then(packed::read_text).map_err(|error| in_file(&leaf.path, &error))?;
+        let bytes = bytes.and_then(packed::unpack_text).map_err(|error| in_file(&leaf.path, &error))?;
         self.read_text(&leaf, &bytes)
     }
 
@@ -312,7 +312,8 @@ impl<'a> Reading<'a> {
         let results = imports.iter().flat_map(|import| &import.results);
         let cases: Vec<String> = results.map(ImportedResult::case_of_system).collect();
         let is_copy = !self.seen.insert((leaf.system.clone(), hash_of(&(bytes, cases))));
-        let imports = imports.into_iter().map(|import| if is_copy { copies::without_results(import) } else { import });
+        let imports =
+            imports.into_iter().map(|import| if is_copy { copies::remove_copied_results(import) } else { import });
         imports.into_iter().for_each(|import| self.add_import(leaf, import));
         Ok(())
     }
@@ -393,7 +394,7 @@ fn hash_of(value: &impl Hash) -> u64 {
 
 /// Whether the only readers that recognise a text are those of tables whose columns have to be named.
 fn is_only_wide(text: &str) -> bool {
-    let readers = reader::of_text(text);
+    let readers = reader::find_text_readers(text);
     !readers.is_empty() && readers.iter().all(|reader| **reader == formats::tidy::wide::READER)
 }
 

@@ -61,7 +61,7 @@ impl<S: Server> ServerSystem<S> {
         let known = facts.get(&format!("{INSTANCE}{ADDED_BY_OTHERS}")).filter(|added| *added != "nothing");
         let added: Vec<String> = known.map(str::to_owned).into_iter().chain(found).collect();
         if !added.is_empty() {
-            facts.instance(ADDED_BY_OTHERS, added.join(", "));
+            facts.record_instance(ADDED_BY_OTHERS, added.join(", "));
         }
         Ok(())
     }

@@ -85,7 +85,7 @@ impl Records {
         self.count_doubts(record, capture);
         let message = record.message;
         if let Some(rest) = message.strip_prefix("duration: ") {
-            return self.with_duration(rest, record, capture);
+            return self.take_timed(rest, record, capture);
         }
         if let Some(logged) = Logged::parse_message(message) {
             return self.take_begun(&logged, record, capture);
@@ -137,7 +137,7 @@ impl Records {
     }
 
     /// Takes a record with a duration: adds the statement that it has, or that an earlier one has.
-    fn with_duration(&mut self, rest: &str, record: &Record<'_>, capture: &mut Capture) -> Result<(), CaptureError> {
+    fn take_timed(&mut self, rest: &str, record: &Record<'_>, capture: &mut Capture) -> Result<(), CaptureError> {
         let Some((duration_us, rest)) = parse_duration_us(rest) else {
             capture.count_reason(record.damage.unwrap_or(Reason::CutOff));
             return Ok(());

@@ -102,7 +102,7 @@ pub(super) fn read_spans(text: &str) -> Result<Vec<Span>, FormatError> {
             _ => {}
         }
     }
-    Ok(spans.into_iter().map(|(span, counts)| add_up(span, counts)).collect())
+    Ok(spans.into_iter().map(|(span, counts)| set_span_rates(span, counts)).collect())
 }
 
 /// Tests whether a path is within the profile.
@@ -116,7 +116,7 @@ fn side_mut(side: &mut Option<Side>) -> &mut Side {
 }
 
 /// Sets a span's rates from its threads' counts, and its longest latencies from the percentiles.
-fn add_up(mut span: Span, counts: Counts) -> Span {
+fn set_span_rates(mut span: Span, counts: Counts) -> Span {
     let seconds = span.elapsed_s.filter(|seconds| *seconds > 0.0);
     let add = |of: &mut Option<Side>, ios: f64, bytes: f64| {
         let Some(seconds) = seconds else { return };

@@ -168,8 +168,8 @@ pub fn missing() -> Subject {
     let mut made = small(&[1, 4], 10);
     made.lack_because("wal", "response_p99", 0..3, &NoValue::too_few(1_000, "transactions in the run"));
     let read = |system: &str, round: u32| match (system, round) {
-        ("wal", _) => Reading::Unavailable(Absence::Unsupported.because("no counter tells it")),
-        (_, 0) => Reading::Unavailable(Absence::Failed.because("permission denied")),
+        ("wal", _) => Reading::Unavailable(Absence::Unsupported.with_reason("no counter tells it")),
+        (_, 0) => Reading::Unavailable(Absence::Failed.with_reason("permission denied")),
         _ => Reading::Value(4.0 + f64::from(round) / 10.0),
     };
     add(&mut made, "server_reads", "/tx", (Direction::Lower, Role::Primary), read);
@@ -288,7 +288,7 @@ pub fn disk() -> Subject {
     made.series.clear();
     set_workload(&mut made, "disk");
     made.mark(made.position_of("4 KB"), MarkKind::ServedByCache, "the devices read 3 % of the bytes");
-    made.evidence.facts.get_mut("client").unwrap().identity("virtualisation", "kvm");
+    made.evidence.facts.get_mut("client").unwrap().record_identity("virtualisation", "kvm");
     made.into()
 }
 
@@ -303,7 +303,7 @@ pub fn marks() -> Subject {
     let mut made = small(&[1, 4], 12);
     let of_wal = |run: &&store::StoredRun| made.evidence.cases[run.planned.case as usize].system == "wal";
     let positions: Vec<u32> = made.evidence.runs.iter().filter(of_wal).map(|run| run.planned.position).collect();
-    let kinds = MarkKind::ALL.into_iter().filter(|kind| kind.of_durability().is_none());
+    let kinds = MarkKind::ALL.into_iter().filter(|kind| kind.promised_durability().is_none());
     for (kind, position) in kinds.zip(positions.into_iter().cycle()) {
         made.mark(position, kind, &format!("what a run says of {}", kind.as_str()));
     }
@@ -323,7 +323,7 @@ pub fn two_stores() -> Subject {
     let (mut second, _) = crate::cross_experiment::day(8, &[("pg", FAST)], &[1, 4]);
     second.evidence.header.etalon_version = "0.2.0".to_owned();
     second.evidence.header.plan.schedule.warmup *= 10;
-    second.evidence.facts.get_mut("client").unwrap().identity("kernel.version", "6.99");
+    second.evidence.facts.get_mut("client").unwrap().record_identity("kernel.version", "6.99");
     join_stores(&[first, second]).unwrap().into()
 }
 
@@ -346,11 +346,11 @@ pub fn spatial() -> Subject {
     let no_function = "FUNCTION ST_IsValid does not exist";
     let no_total = format!("no total without S1, unsupported: {no_function}");
     let asked = [
-        ("S1-valid", 10.0, Err(Absence::Unsupported.because(no_function))),
+        ("S1-valid", 10.0, Err(Absence::Unsupported.with_reason(no_function))),
         ("S2-area", 10.0, Ok(4.0)),
         ("S4-inside", 8.0, Ok(9.0)),
-        ("S11-within", 10.0, Err(Absence::Wrong.because("pairs: expected 56, got 53"))),
-        ("suite", 38.0, Err(Absence::Unavailable.because(no_total))),
+        ("S11-within", 10.0, Err(Absence::Wrong.with_reason("pairs: expected 56, got 53"))),
+        ("suite", 38.0, Err(Absence::Unavailable.with_reason(no_total))),
     ];
     let mut made = crate::published::queries(6, &asked, &["elapsed", "published", "cpu"]);
     made.series.clear();
@@ -368,8 +368,9 @@ pub fn order_entry() -> Subject {
     let mut evidence = crate::order_entry::with_figures(6);
     for (system, level) in [("rollback-journal", "serializable"), ("wal", "read committed")] {
         let facts = evidence.facts.entry(system.to_owned()).or_default();
-        facts.passing(ISOLATION, level);
-        facts.passing(ISOLATION_ALLOWS, if system == "wal" { "lost updates and phantoms" } else { "no anomaly" });
+        facts.record_passing(ISOLATION, level);
+        facts
+            .record_passing(ISOLATION_ALLOWS, if system == "wal" { "lost updates and phantoms" } else { "no anomaly" });
     }
     for stored in &mut evidence.measurements {
         let metric = &mut stored.measurement.metric;
@@ -431,10 +432,10 @@ pub fn imported() -> Subject {
     evidence.facts.clear();
     for system in ["before", "after"] {
         let mut facts = Facts::default();
-        facts.passing(IMPORT_TOOL, "pgbench (PostgreSQL) 15.14");
-        facts.passing(IMPORT_SOURCE, format!("{system}.log"));
-        facts.passing(IMPORT_NOTES, "the order of the repetitions is not known");
-        facts.unavailable("imported.server_version", format!("{system}.log does not tell it"));
+        facts.record_passing(IMPORT_TOOL, "pgbench (PostgreSQL) 15.14");
+        facts.record_passing(IMPORT_SOURCE, format!("{system}.log"));
+        facts.record_passing(IMPORT_NOTES, "the order of the repetitions is not known");
+        facts.record_unavailable("imported.server_version", format!("{system}.log does not tell it"));
         evidence.facts.insert(system.to_owned(), facts);
     }
     for run in &mut evidence.runs {

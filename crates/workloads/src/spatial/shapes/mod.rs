@@ -147,7 +147,7 @@ impl SpatialData for Shapes {
     fn data_facts(&self) -> Facts {
         let map = self.map();
         let mut facts = Facts::default();
-        facts.identity(format!("shapes.{}.crc32", self.name), format!("{:08x}", self.checksum));
+        facts.record_identity(format!("shapes.{}.crc32", self.name), format!("{:08x}", self.checksum));
         let corners: usize = map.cells.iter().flat_map(|cell| &cell.rings).map(Vec::len).sum();
         for (what, count) in [
             ("cells", map.cells.len()),
@@ -160,9 +160,9 @@ impl SpatialData for Shapes {
             ("left_out.overlapping", map.left_out.overlapping),
             ("left_out.lines", map.left_out.lines),
         ] {
-            facts.identity(format!("shapes.{}.{what}", self.name), count.to_string());
+            facts.record_identity(format!("shapes.{}.{what}", self.name), count.to_string());
         }
-        facts.identity(format!("shapes.{}.units", self.name), self.features.units.to_string());
+        facts.record_identity(format!("shapes.{}.units", self.name), self.features.units.to_string());
         facts
     }
 }
