@@ -35,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
             let _ = sqlio::parse_script(bytes);
         }
         6 => {
-            let _ = GenData::of_command(&text);
+            let _ = GenData::parse_gen_data_command(&text);
         }
         _ => {
             let _ = (Query::parse_list(&text), sqlio::Hundredths::parse(&text));

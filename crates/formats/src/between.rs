@@ -41,22 +41,22 @@ pub fn list_captions(blocks: &[Block<'_>], below: &Lines<'_>) -> Vec<Vec<String>
     let counted = counted_shapes(&above);
     let mut first = BTreeMap::new();
     let captions: Vec<Vec<String>> = above.iter().map(|lines| distinct_texts(lines, &counted, &mut first)).collect();
-    let mut captions: Vec<Caption> = list_captions.into_iter().map(Caption::from_lines).collect();
-    let is_separator = list_captions.len() > 2
-        && list_captions[0].conditions.is_empty()
-        && list_captions[2..].iter().all(|one| one.conditions == list_captions[1].conditions)
-        && !list_captions[1].conditions.iter().any(|line| sets_something(line));
+    let mut captions: Vec<Caption> = captions.into_iter().map(Caption::from_lines).collect();
+    let is_separator = captions.len() > 2
+        && captions[0].conditions.is_empty()
+        && captions[2..].iter().all(|one| one.conditions == captions[1].conditions)
+        && !captions[1].conditions.iter().any(|line| sets_something(line));
     if is_separator {
-        list_captions.iter_mut().for_each(|caption| caption.conditions.clear());
+        captions.iter_mut().for_each(|caption| caption.conditions.clear());
     }
-    for at in 1..list_captions.len() {
-        let (before, rest) = list_captions.split_at_mut(at);
+    for at in 1..captions.len() {
+        let (before, rest) = captions.split_at_mut(at);
         // `Run 1` behind a warm-up is none.
         let is_run_said = above[at].iter().any(|line| !loads::is_command(&line.text));
         let ends_warm_up = is_run_said && before[at - 1].conditions.iter().any(|line| is_warm_up(line));
         rest[0].fill_in_from(&before[at - 1], !ends_warm_up);
     }
-    list_captions.into_iter().map(|caption| [caption.conditions, caption.commands].concat()).collect()
+    captions.into_iter().map(|caption| [caption.conditions, caption.commands].concat()).collect()
 }
 
 /// Lists for each file what its head says, without numbers and times of runs.
@@ -100,17 +100,17 @@ fn sets_something(line: &str) -> bool {
 
 /// Makes a name of each caption: its lines, of long ones and commands the words in which they differ.
 pub fn caption_names(captions: &[Vec<String>]) -> Vec<String> {
-    let distinct: IndexSet<&Vec<String>> = list_captions.iter().collect();
+    let distinct: IndexSet<&Vec<String>> = captions.iter().collect();
     let texts = without_common_lines(&distinct);
     let is_long = texts.iter().any(|text| text.chars().count() > LONG || text.contains(" -"));
     let names = if is_long { without_common_words(&texts) } else { texts };
-    list_captions.iter().filter_map(|caption| names.get(distinct.get_index_of(caption)?).cloned()).collect()
+    captions.iter().filter_map(|caption| names.get(distinct.get_index_of(caption)?).cloned()).collect()
 }
 
 /// Joins the lines of each caption that not all of them have into one line.
 fn without_common_lines(captions: &IndexSet<&Vec<String>>) -> Vec<String> {
-    let filled: Vec<_> = list_captions.iter().filter(|caption| !caption.is_empty()).collect();
-    let text_of = list_captions.iter().map(|caption| {
+    let filled: Vec<_> = captions.iter().filter(|caption| !caption.is_empty()).collect();
+    let text_of = captions.iter().map(|caption| {
         let lines = caption.iter().filter(|line| filled.len() < 2 || !filled.iter().all(|other| other.contains(line)));
         lines.map(|line| bare_words(line)).collect::<Vec<_>>().join(" ")
     });

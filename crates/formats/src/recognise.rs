@@ -388,9 +388,8 @@ fn names_of(parts: &[Part], of_text: &str) -> Vec<Option<String>> {
     let filled = parts.iter().filter(|part| has_results(part));
     let paths: Vec<Vec<String>> = filled.map(|part| part.section.path.words.clone()).collect();
     let is_one = count_distinct(&paths) < 2;
-    let mut names = system_names(&paths, find_text_readers)
-        .into_iter()
-        .map(|name| Some(name).filter(|name| !is_one && name != find_text_readers));
+    let mut names =
+        system_names(&paths, of_text).into_iter().map(|name| Some(name).filter(|name| !is_one && name != of_text));
     parts.iter().map(|part| if has_results(part) { names.next().flatten() } else { None }).collect()
 }
 

@@ -168,10 +168,10 @@ pub struct Side {
     /// Its command line.
     pub command: String,
     /// How its figures are read: `etalon` for a store in `{out}`, else a format of `etalon import` for what it prints.
-    #[serde(default = "etalon")]
+    #[serde(default = "default_reader")]
     pub reads: String,
     /// How many operations of the server's one of the tool's is.
-    #[serde(default = "one")]
+    #[serde(default = "default_factor")]
     pub operations: f64,
 }
 
@@ -196,9 +196,9 @@ pub struct Bar {
     /// The keys of the case that it holds for.
     #[serde(default)]
     case: BTreeMap<String, toml::Value>,
-    #[serde(default = "lowest")]
+    #[serde(default = "no_lower_end")]
     at_least: f64,
-    #[serde(default = "highest")]
+    #[serde(default = "no_upper_end")]
     at_most: f64,
 }
 

@@ -268,7 +268,7 @@ impl System for Sabotaged {
                 Ok(told)
             }
             Sabotage::Version => {
-                facts.identity("server.version", "99.9.9");
+                facts.record_identity("server.version", "99.9.9");
                 Ok(facts)
             }
             Sabotage::SettingFacts => {
