@@ -6,7 +6,7 @@
 #![no_main]
 
 use etalon_fuzz::{chosen, seed};
-use fleet::protocol::{AgentInfo, Answer, Ask, Outcome, Pong, Recorded, Reply, Request, SentCase, name_is_fit};
+use fleet::protocol::{AgentInfo, Answer, Ask, Outcome, Pong, Recorded, Reply, Request, SentCase, is_fit_name};
 use libfuzzer_sys::fuzz_target;
 use load::generator::HostLoad;
 use load::series::Latencies;
@@ -35,7 +35,7 @@ fuzz_target!(init: seeds(), |data: &[u8]| {
         }
         _ => {
             let _ = (serde_json::from_slice::<AgentInfo>(bytes), serde_json::from_slice::<Pong>(bytes));
-            let _ = std::str::from_utf8(bytes).map(name_is_fit);
+            let _ = std::str::from_utf8(bytes).map(is_fit_name);
         }
     }
 });
