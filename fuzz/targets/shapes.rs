@@ -7,7 +7,7 @@
 use etalon_fuzz::{chosen, text};
 use libfuzzer_sys::fuzz_target;
 use model::{Point, Value};
-use workloads::spatial::{Spatial, expected_of_shapes};
+use workloads::spatial::{Spatial, expected_shape_answers};
 use workloads::texts::NamedTexts;
 use workloads::texts::Texts;
 use workloads::workload::{Grants, Workload};
@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
     let text = text(bytes);
     if choice & 2 == 0 {
-        let _ = expected_of_shapes(&text);
+        let _ = expected_shape_answers(&text);
         return;
     }
     let named: NamedTexts = [("a.json".to_owned(), (*text).into())].into();
