@@ -34,7 +34,7 @@ fuzz_target!(|data: &[u8]| {
             if let Ok(read) = recognise::read(&asked) {
                 let _ = into_experiment("name", &read.imports);
             }
-            let _ = formats::packed::read_text(bytes.to_vec());
+            let _ = formats::packed::unpack_text(bytes.to_vec());
             let _ = formats::packed::each_file_of(bytes, |_, _| Ok::<(), FormatError>(()));
             return;
         }
