@@ -289,7 +289,7 @@ impl<'a> Document<'a> {
 
 /// Leaves out what only the machine of this moment has to say: a document is true on a busy one as well.
 fn drop_machine_notes(output: &str) -> String {
-    const SAID: [&str; 2] = ["note: beside the runs: ", "warning: before the first run, "];
+    const SAID: [&str; 2] = ["note: during the runs: ", "warning: before the first run, "];
     let mut kept: Vec<&str> = Vec::new();
     let mut is_left_out = false;
     for line in output.lines() {
@@ -312,7 +312,7 @@ fn drop_machine_sentence<'a>(paragraph: &[&'a str]) -> Vec<&'a str> {
         |line: &&&str| line.starts_with("The machine") || line.contains(". The machine") || line.ends_with(". The");
     let Some(at) = paragraph.iter().position(|line| begins(&line)).filter(|at: &usize| {
         let rest = paragraph[*at..].join(" ");
-        rest.ends_with('.') && ["during the test", "hypervisor kept"].iter().any(|said| rest.contains(said))
+        rest.ends_with('.') && ["was busy", "hypervisor kept"].iter().any(|said| rest.contains(said))
     }) else {
         return paragraph.to_vec();
     };

@@ -13,7 +13,7 @@ use load::error::{Failure, FailureKind};
 use load::generator::LoadGenerator;
 use load::observer::Observer;
 use load::worker::TaskLog;
-use model::{Case, Facts, Mark, MarkKind, Plan, RunRecord};
+use model::{Case, Facts, Mark, MarkKind, Plan, Promise, RunRecord};
 use workloads::system::{Notices, OpenRequest, Part};
 use workloads::texts::Texts;
 use workloads::workload::{Action, Grants};
@@ -80,9 +80,9 @@ pub(crate) struct Shared {
     texts: TextCache,
 }
 
-/// Whether two cases differ in the rate of their load at most, as the short runs of a search do.
+/// Whether two cases differ in the rate or the clients of their load at most, as the short runs of a search do.
 fn differs_in_load_alone(one: &Case, other: &Case) -> bool {
-    const LOAD: [&str; 2] = ["rate", "arrivals"];
+    const LOAD: [&str; 3] = ["rate", "arrivals", Promise::MAX_CLIENTS];
     let [one, other] = [one, other].map(|case| {
         let mut point = case.point.clone();
         point.retain(|key, _| !LOAD.contains(&key.as_str()));

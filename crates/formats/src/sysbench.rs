@@ -311,13 +311,25 @@ impl SysbenchRun {
         }
     }
 
-    /// Explains that the printed rate is not that of the printed transactions and time; `None` if it is.
+    /// Explains that the printed rate is not that of the printed transactions and time, or takes more time than the threads have;
+    /// `None` if it may be true.
     fn why_contradictory(&self) -> Option<String> {
         let rate = self.per_second_of(&SQLS, "transactions")?;
         let (count, seconds) = (self.figure_of(&SQLS, "transactions")?, self.counted_s().filter(|s| *s > 0.0)?);
         let is_of_them = (rate * seconds).max(1.0) / count.max(1.0);
-        (!(0.8..=1.25).contains(&is_of_them)).then(|| {
-            format!("its figures contradict each other: {rate} transactions per sec., and {count} transactions in {seconds} s")
+        if !(0.8..=1.25).contains(&is_of_them) {
+            return Some(format!(
+                "its figures contradict each other: {rate} transactions per sec., and {count} transactions in {seconds} s"
+            ));
+        }
+        // At a prescribed rate what waited for its turn is in the time of each.
+        let (threads, None) = (self.thread_count()?, self.target_rate()) else { return None };
+        let mean_ms = self.figure_of(&LATENCIES, "avg")?;
+        (rate * mean_ms / 1_000.0 > 1.25 * threads as f64).then(|| {
+            format!(
+                "its figures contradict each other: {rate} transactions per sec. of {mean_ms} ms each are more than {threads} threads \
+                 have time for"
+            )
         })
     }
 

@@ -61,7 +61,9 @@ fn share_beyond(word: &str) -> Option<f64> {
             let digits =
                 word.strip_prefix("tp").or_else(|| word.strip_prefix('p')).or_else(|| word.strip_suffix("th"))?;
             let is_number = !digits.is_empty() && digits.bytes().all(|is_digit| is_digit.is_ascii_digit());
-            is_number.then(|| format!("0.{digits}").parse().ok()).flatten().map(|below: f64| 1.0 - below)
+            // `p5` is 5 %, and `p999` is 99.9 %.
+            let zero = if digits.len() == 1 { "0" } else { "" };
+            is_number.then(|| format!("0.{zero}{digits}").parse().ok()).flatten().map(|below: f64| 1.0 - below)
         }
     }
 }
@@ -85,6 +87,7 @@ mod tests {
         assert_eq!(rounded_tail("response_p95/NEWORD"), Some((0.05, Some("NEWORD".to_owned()))));
         // Other tools' names.
         assert_eq!(rounded_tail("p99"), Some((0.01, None)));
+        assert_eq!(rounded_tail("p5"), Some((0.95, None)));
         assert_eq!(rounded_tail("latency_99th"), Some((0.01, None)));
         assert_eq!(rounded_tail("response_time_p99"), Some((0.01, None)));
         assert_eq!(rounded_tail("avg_latency"), Some((0.0, None)));

@@ -2,6 +2,7 @@
 
 use rusqlite::{Transaction, TransactionBehavior, params};
 
+use crate::enum_names::read_one_of;
 use crate::error::Tried;
 use crate::{Access, Result, Store, StoreError, lock};
 
@@ -39,8 +40,7 @@ impl Store {
     pub fn read_changes(&self) -> Result<Vec<StoredChange>> {
         let sql = "SELECT server, system, state, session FROM changes ORDER BY server";
         self.query_rows("read the changes that are not undone", sql, [], |row| {
-            let is_made = row.get_ref(2)?.as_str()? == ChangeState::Made.as_str();
-            let state = if is_made { ChangeState::Made } else { ChangeState::Unsure };
+            let state = read_one_of(row, 2, &[ChangeState::Made, ChangeState::Unsure], ChangeState::as_str)?;
             Ok(StoredChange { server: row.get(0)?, system: row.get(1)?, state, session: row.get(3)? })
         })
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::dataset::Tables;
-use crate::queries::REMARK;
+use crate::queries::without_rewording;
 use crate::rows::{Rows, Value};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
@@ -90,7 +90,8 @@ pub fn no_query_limit() -> Failure {
 
 /// Words for what was tried, in a failure: to run a statement, by its beginning.
 pub fn running_words(sql: &str) -> String {
-    let words: Vec<&str> = sql.split(REMARK).next().unwrap_or_default().split_whitespace().collect();
+    let sql = without_rewording(sql);
+    let words: Vec<&str> = sql.split_whitespace().collect();
     let start: String = words.join(" ").chars().take(80).collect();
     format!("run `{start}`")
 }

@@ -28,15 +28,14 @@ fn a_true_transcript_passes_and_state_carries_over() {
 
 #[test]
 fn what_disturbed_the_machine_of_the_moment_is_no_difference() {
-    let said = "round 1\nwarning: before the first run, load: 7 on 2 cores\nnote: beside the runs: busy machine in\n      4 of 4 \
-                runs\nnote: beside the runs: power in 1 of 4 runs\n\ntable\n      indented\n";
+    let said = "round 1\nwarning: before the first run, load: 7 on 2 cores\nnote: during the runs: busy machine in\n      4 of 4 \
+                runs\nnote: during the runs: power in 1 of 4 runs\n\ntable\n      indented\n";
     assert_eq!(drop_machine_notes(said), "round 1\ntable\n      indented\n");
-    let noted = "note: a debug build\n      of étalon\nnote: beside the runs: x\n\ntable\n";
+    let noted = "note: a debug build\n      of étalon\nnote: during the runs: x\n\ntable\n";
     assert_eq!(drop_machine_notes(noted), "note: a debug build\n      of étalon\n\ntable\n");
     let quiet = "note: a\n\n\ntable\n\nend\n";
     assert_eq!(drop_machine_notes(quiet), quiet);
-    let answered =
-        "A is faster. The machine was busy during the\ntest: others used 0.9 of its 2 cores.\n\nA a: SQLite\n";
+    let answered = "A is faster. The machine was busy: others\nused up to 0.9 of its 2 cores.\n\nA a: SQLite\n";
     assert_eq!(drop_machine_notes(answered), "A is faster.\n\nA a: SQLite\n");
 }
 

@@ -431,7 +431,7 @@ impl Draft<'_> {
     fn to_toml(&self, schedule: Fitted, passwords: Passwords) -> String {
         let mut text = String::from(
             "# `etalon plan FILE` shows what this does and touches nothing, `etalon run FILE` does it.\n\
-             # Any key can be changed for one run: `--set schedule.rounds=10`. docs/plan.md has all of them.\n\n",
+             # Any key can be changed for one run: `--set schedule.rounds=10`. docs/plan-reference.md has all of them.\n\n",
         );
         // Writing to a string does not fail.
         let _ = writeln!(text, "# Of the store, the report and its title.\nname = {}\n", quote_toml(&self.name));

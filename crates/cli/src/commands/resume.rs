@@ -109,7 +109,8 @@ fn change_schedule(plan: &mut Plan, changes: Changes, store: &mut Store) -> Resu
     schedule.on_error = changes.on_error.unwrap_or(schedule.on_error);
     let Some(max_time) = changes.max_time else { return Ok(()) };
     if !is_pending {
-        return Ok(());
+        let what = "`schedule.max_time` ends a range of rounds, and no run is pending";
+        return Err(CliError::user_error(what).with_hint(format!("`{}` adds rounds", extend_command(store.path()))));
     }
     let begun = schedule.as_begun();
     let Some(until) = &mut schedule.until_sure else {

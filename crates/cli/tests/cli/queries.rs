@@ -256,13 +256,15 @@ fn a_cache_of_results_is_found_and_no_cache_is_not() {
         ("short", "SELECT max(id) FROM orders -- the last"),
     ]);
     for (settings, is_cached) in [
-        (["--query-cache-type=1", "--query-cache-size=4M"], true),
-        (["--query-cache-type=0", "--query-cache-size=0"], false),
+        (&["--query-cache-type=1", "--query-cache-size=4M"][..], true),
+        (&["--query-cache-type=1", "--query-cache-size=4M", "--query-cache-strip-comments=1"], true),
+        (&["--query-cache-type=0", "--query-cache-size=0"], false),
     ] {
-        let server = mariadb_with(&settings);
+        let server = mariadb_with(settings);
         mariadb_sql(&server, &format!("USE a; {}", orders()));
         let url = format!("mariadb://t@127.0.0.1:{}/a?ssl-mode=disabled", server.port);
-        let folder = if is_cached { "cached" } else { "asked" };
+        let folder = format!("{}-settings-{is_cached}", settings.len());
+        let folder = folder.as_str();
         let args: Vec<&str> =
             ["run", &url, "sql", "--aa", "--rounds", "6", "-o", folder].into_iter().chain(SHORT).collect();
         let text = scene.etalon(&args).stdout;

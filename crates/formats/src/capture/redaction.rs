@@ -39,7 +39,8 @@ impl Redaction {
 
     /// Replaces the value of a parameter as a number where it looks like one, as it is in the text of a statement.
     pub fn redact_parameter(&self, value: &str) -> String {
-        let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        // Neither `inf` nor an address.
+        let is_number = value.parse::<f64>().is_ok() && value.ends_with(|last: char| last.is_ascii_digit());
         if is_number { self.redact_number(value) } else { self.redact_value(value) }
     }
 }

@@ -6,6 +6,7 @@ use std::io::BufRead;
 use model::facts::PRINTED_DECIMALS;
 use model::{Direction, Facts, Measurement, Reading, Role, Value};
 
+use super::failure::failure_reason;
 use super::{
     AggregatedInterval, PgbenchOutcome, PgbenchSummary, SeventhColumn, Summaries, limited, parts, read_entries,
     read_intervals,
@@ -494,31 +495,8 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
     import
 }
 
-/// The tps are without the time of the first connections, and so higher than transactions by seconds, but not by so much.
-const MOST_BEYOND: f64 = 1.25;
-
-/// Explains why a run's figures are not those of the load that was asked for; `None` if they are.
-fn failure_reason(run: &PgbenchSummary) -> Option<String> {
-    if let Some(said) = &run.aborted {
-        return Some(format!("pgbench was aborted: {said}"));
-    }
-    let Some(tps) = run.tps else {
-        return Some("it printed no tps: pgbench was stopped, or no transaction ended well".to_owned());
-    };
-    if let (Some(processed), Some(seconds), None) = (run.processed, run.duration_s, run.skipped)
-        && tps * seconds > MOST_BEYOND * processed as f64
-    {
-        return Some(format!(
-            "its figures contradict each other: {tps} tps, and {processed} transactions in {seconds} s"
-        ));
-    }
-    let (planned, ended) = (run.planned?, run.processed?.saturating_add(not_succeeded(run)));
-    (ended < planned)
-        .then(|| format!("{ended} of {planned} transactions ended: pgbench or some of its clients were stopped"))
-}
-
 /// Counts the transactions that did not succeed, as far as they are printed.
-fn not_succeeded(run: &PgbenchSummary) -> u64 {
+pub(super) fn not_succeeded(run: &PgbenchSummary) -> u64 {
     run.failed.unwrap_or(0).saturating_add(run.skipped.unwrap_or(0))
 }
 

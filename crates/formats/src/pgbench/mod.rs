@@ -2,6 +2,7 @@
 //! version 15 was checked with the tool itself.
 
 mod aggregate;
+mod failure;
 mod import;
 mod limited;
 mod log;

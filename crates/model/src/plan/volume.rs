@@ -68,12 +68,12 @@ fn read_size_bytes(section: &Section<'_>, node: &Node, problems: &mut Problems<'
 fn parse_size(text: &str) -> Option<u64> {
     let digits = text.len() - text.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
-    let shift = match unit.trim().trim_end_matches("iB") {
+    let shift = match unit.trim() {
         "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        "T" => 40,
+        "K" | "KiB" => 10,
+        "M" | "MiB" => 20,
+        "G" | "GiB" => 30,
+        "T" | "TiB" => 40,
         _ => return None,
     };
     number.parse::<u64>().ok()?.checked_mul(1 << shift)
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(parse_size("4096"), Some(4096));
         assert_eq!(parse_size("2G"), Some(2 << 30));
         assert_eq!(parse_size("512 MiB"), Some(512 << 20));
-        for wrong in ["", "G", "2 GB", "2.5G", "-1", "99999999999999T"] {
+        for wrong in ["", "G", "2 GB", "2.5G", "-1", "5iB", "2GiBiB", "99999999999999T"] {
             assert_eq!(parse_size(wrong), None, "{wrong}");
         }
     }

@@ -226,7 +226,11 @@ fn the_changes_of_many_rows_are_a_chart_to_export_too() {
     let page = page(&made);
     assert!(page.contains("chart across"), "{page}");
     let charts = report::svg::charts_in_page(&page);
-    assert!(charts.iter().any(|chart| chart.svg.contains("Change in elapsed")), "{charts:?}");
+    let ids: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
+    assert!(
+        page.matches("id=\"forest-").count() == ids.iter().filter(|id| id.starts_with("forest-")).count(),
+        "{ids:?}"
+    );
 }
 
 #[test]

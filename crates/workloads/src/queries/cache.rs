@@ -1,12 +1,15 @@
 //! Whether a cache of results answers in the engine's place: one of the server, or of a proxy before it. Such a cache knows queries
-//! by their text, so a query with another comment misses it.
+//! by their text, maybe without comments, so a query with another comment and its keywords in other letters misses it.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use load::counters::Placement;
 use load::error::Failure;
 
 use super::procedure::{Question, Wording};
+use super::source::{has_nested_comment, piece_length};
 use crate::session::{Session, datum_number, split_refusal};
 use crate::system::System;
 
@@ -19,16 +22,53 @@ const ALIKE_TIMES: f64 = 1.5;
 /// Times that the query is asked in both wordings; the shortest of each are compared, which a busy machine makes the least longer.
 const PAIRS: usize = 5;
 
-/// Makes each comment unlike those before.
-static ASKED: AtomicU64 = AtomicU64::new(0);
+/// Makes each wording unlike those before; the first number of each process is another one.
+static ASKED: LazyLock<AtomicU64> = LazyLock::new(|| AtomicU64::new(host::clock::unix_ms().unsigned_abs()));
 
 /// Stands behind a query of étalon's, and before its number.
 pub const REMARK: &str = "\n/* etalon ";
 
-/// Appends a comment to a statement that no cache has met, so that a cache of results misses it; the plan is the same.
+/// Words that no engine takes for a name unless they are quoted.
+const RESERVED: [&str; 14] = [
+    "select", "from", "where", "group", "order", "having", "join", "on", "and", "or", "union", "distinct", "as", "null",
+];
+
+/// Words a statement as no cache has met it, so that a cache of results misses it: a comment behind it, and its keywords in other
+/// letters, since some caches leave comments out. The plan is the same.
 pub fn make_wording_unique(sql: &str) -> String {
     let number = ASKED.fetch_add(1, Ordering::Relaxed);
-    format!("{sql}{REMARK}{:x} {number:x} */", host::clock::unix_ms())
+    let mut bits = number;
+    let reworded = with_keywords(sql, || {
+        let is_large = bits & 1 == 1;
+        bits >>= 1;
+        is_large
+    });
+    format!("{reworded}{REMARK}{:x} {number:x} */", host::clock::unix_ms())
+}
+
+/// Gives a statement that étalon has worded its own way without the remark and with large keywords; any other as it is.
+pub fn without_rewording(sql: &str) -> Cow<'_, str> {
+    sql.split_once(REMARK).map_or(Cow::Borrowed(sql), |(statement, _)| Cow::Owned(with_keywords(statement, || true)))
+}
+
+/// Writes keywords in large and small letters, as `is_large` says of each letter. A statement whose texts may end otherwise than
+/// [`piece_length`] knows stays as it is.
+fn with_keywords(sql: &str, mut is_large: impl FnMut() -> bool) -> String {
+    if sql.contains(['\\', '$']) || has_nested_comment(sql) {
+        return sql.to_owned();
+    }
+    let (mut written, mut rest) = (String::with_capacity(sql.len()), sql);
+    while !rest.is_empty() {
+        let (piece, behind) = rest.split_at(piece_length(rest));
+        if RESERVED.contains(&piece.to_ascii_lowercase().as_str()) {
+            let letters = piece.chars();
+            written.extend(letters.map(|c| if is_large() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }));
+        } else {
+            written.push_str(piece);
+        }
+        rest = behind;
+    }
+    written
 }
 
 /// Whether times distinguish an answer from a cache of results from one that the engine made.
@@ -92,4 +132,22 @@ pub fn read_cache_hits(question: &Question<'_>, sessions: &mut [Box<dyn Session>
     let Some((sql, session)) = question.dialect.cache_hits_sql().zip(sessions.first_mut()) else { return Ok(None) };
     let rows = split_refusal(session.query(sql))?.unwrap_or_default();
     Ok(datum_number(rows.first().and_then(|row| row.last())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wording_of_its_own_differs_in_more_than_a_comment() {
+        let mut wordings: Vec<String> = (0..1_000).map(|_| make_wording_unique("select 'from' From t")).collect();
+        assert!(wordings.iter().all(|sql| without_rewording(sql) == "SELECT 'from' FROM t"), "{wordings:?}");
+        wordings.iter_mut().for_each(|sql| sql.truncate(sql.find(REMARK).unwrap()));
+        wordings.sort();
+        wordings.dedup();
+        assert_eq!(wordings.len(), 1_000);
+        for sql in ["SELECT 'it\\'s and', a FROM t", "SELECT $$and$$", "SELECT /* /* */ ' */ 'and'"] {
+            assert_eq!(with_keywords(sql, || false), sql);
+        }
+    }
 }

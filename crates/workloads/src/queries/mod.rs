@@ -19,7 +19,7 @@ use procedure::Asking;
 
 pub(crate) use answer::Answer;
 pub use answer::FirstAnswers;
-pub(crate) use cache::REMARK;
+pub(crate) use cache::without_rewording;
 pub(crate) use remembered::non_query_kind;
 pub use remembered::{LeftOut, Picked, Picking, Remembered, StatementStatistics, Use, pick_slowest, statement_name};
 pub(crate) use source::is_ordered;

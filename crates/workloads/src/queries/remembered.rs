@@ -327,7 +327,8 @@ mod tests {
 
     #[test]
     fn what_etalon_writes_behind_a_query_is_not_the_users() {
-        assert_eq!(strip_remarks(&super::super::cache::make_wording_unique("-- theirs\nSELECT 1")), "SELECT 1");
+        let reworded = super::super::cache::make_wording_unique("-- theirs\nSELECT 1");
+        assert!(strip_remarks(&reworded).eq_ignore_ascii_case("SELECT 1"), "{reworded}");
     }
 
     #[test]

@@ -252,7 +252,7 @@ pub(super) fn writing_word(sql: &str, words: &[WordAt]) -> Option<&'static str> 
 }
 
 /// Whether a comment begins within a comment.
-fn has_nested_comment(sql: &str) -> bool {
+pub(super) fn has_nested_comment(sql: &str) -> bool {
     let mut rest = sql;
     while !rest.is_empty() {
         let (piece, behind) = rest.split_at(piece_length(rest));
