@@ -3,6 +3,7 @@
 
 mod change;
 mod identity;
+mod removal;
 mod rounds;
 
 use std::cell::RefCell;
@@ -40,8 +41,6 @@ use workloads::work::LoadKind;
 use workloads::work::{StreamTask, StreamWork};
 use workloads::workload::{Action, Grants, Task};
 
-/// For a silent server at the end.
-const LAST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Polling interval for its return.
 const REVIVE_EVERY: Duration = Duration::from_millis(500);
 /// Attempts at a run whose server came back, or in which nothing ended.
@@ -161,20 +160,7 @@ impl<'a> Conductor<'a> {
             ended => ended,
         };
         self.undo_all(observer);
-        for (name, site) in &self.sites {
-            let dropped = if self.silent.contains(name) {
-                let site = Arc::clone(site);
-                ask_within(LAST_TIMEOUT, move || site.drop_all()).unwrap_or_else(|| {
-                    let cause = "it does not answer";
-                    Err(Failure::new(FailureKind::ConnectionLost, "remove what étalon made in it", cause))
-                })
-            } else {
-                site.drop_all()
-            };
-            if let Err(failure) = dropped {
-                observer.warning(&format!("system `{name}`: {failure}"));
-            }
-        }
+        self.remove_all(observer);
         ended
     }
 

@@ -103,6 +103,9 @@ impl Keeping {
 /// The fact about flushes. A made volume is on another device each time.
 const STORAGE: &str = "durability.storage";
 
+/// The fact of what processor time a server's process may get.
+const CPU_SHARE: &str = "server.cpu_share";
+
 impl DataPlace {
     /// Makes the place of a folder that a process of this machine uses, if it is accessible.
     pub(crate) fn of_local_folder(path: PathBuf, process: Option<u32>) -> DataPlace {
@@ -141,6 +144,16 @@ impl DataPlace {
         facts.absorb("data_directory", host::facts::path_facts(&path));
         let others: Vec<Keeping> = others(folder).iter().map(|other| Keeping::for_path(other, facts)).collect();
         others.into_iter().fold(Keeping::for_path(&path, facts), Keeping::weaker_of).limited_by_process(folder.process)
+    }
+
+    /// Adds the fact of what processor time the server's process may get.
+    pub(crate) fn add_cpu_share(&self, facts: &mut Facts) {
+        let share = match self {
+            DataPlace::Here(DataFolder { process: Some(process), .. }) => host::cpu_share::describe_cpu_share(*process),
+            DataPlace::Here(_) => Err("which process is the server's is not known".to_owned()),
+            DataPlace::Elsewhere(reason) => Err(reason.clone()),
+        };
+        facts.insert(CPU_SHARE, share, Nature::Identity);
     }
 
     /// Lowers a promised durability to what the place can keep, and gives the reason.

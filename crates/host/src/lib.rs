@@ -24,6 +24,7 @@ pub mod claim;
 pub mod clock;
 pub mod copy;
 pub mod cpu;
+pub mod cpu_share;
 pub mod disk;
 pub mod doctor;
 pub mod error;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::scene::{Ran, Scene, ran, sim_plan};
+use crate::server_changes::{Address, answer, fresh_postgres, postgres_url, psql_command, store_in, wait_until};
+use crate::until_sure::measured;
 
 /// A folder as left by an étalon of another boot, with a file elsewhere, in the scene's own temporary folder: other
 /// tests look for leftovers, too.
@@ -105,4 +107,40 @@ fn the_doctor_names_it_and_removes_it_when_told() {
     assert!(cleaned.stderr.contains("removed what an étalon that was killed"), "{}", cleaned.stderr);
     assert!(!cleaned.stdout.contains("0badcafe"), "{}", cleaned.stdout);
     assert_eq!(are_there(&folder, &file), (false, false));
+}
+
+/// Number of étalon's schemas in a database.
+fn schemas(port: u16, database: &str) -> String {
+    let sql = "SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = 'etalon'";
+    answer(psql_command(port, database), &["-A", "-t", "-c", sql]).unwrap().trim().to_owned()
+}
+
+#[test]
+fn what_stays_in_a_server_that_another_took_the_place_of_is_said() {
+    let (first, second) = (fresh_postgres(), fresh_postgres());
+    let address = Address::new([first.port]);
+    let scene = Scene::new();
+    scene.write(
+        "p.toml",
+        &format!(
+            "[systems.a]\nurl = \"{}\"\n[systems.b]\nurl = \"{}\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
+             script = \"select-only\"\nclients = 1\nscale = 1\n[schedule]\nrounds = 8\nwarmup = \"50ms\"\nduration = \"300ms\"\n",
+            postgres_url(second.port, "a"),
+            postgres_url(address.port, "b")
+        ),
+    );
+    let child = scene.start(&["run", "p.toml", "-o", "s"]);
+    wait_until("the second round", || store_in(&scene).is_some_and(|store| measured(&store).len() > 3));
+    address.move_to(second.port);
+    let ended = ran(child.wait_with_output().unwrap());
+    assert!(ended.stderr.contains("system `b`: cannot remove what étalon made in it"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("another server answers in its place (instance.system_identifier"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!((schemas(first.port, "b"), schemas(second.port, "a")), ("1".to_owned(), "0".to_owned()));
+    address.move_to(first.port);
+    scene.etalon(&["run", "p.toml", "--quick"]).says(0, &[]);
+    assert_eq!(schemas(first.port, "b"), "0", "the next run there removes it");
 }

@@ -503,6 +503,14 @@ fn a_mariadb_that_changes_has_no_verdict() {
             ("memory", Box::new(|| set("innodb_buffer_pool_size = 16777216")), &["setting.innodb_buffer_pool_size"]),
             ("read only", Box::new(|| set("read_only = 1")), &["setting.read_only"]),
             (
+                "its priority",
+                Box::new(|| {
+                    let pid = server.borrow().pid().to_string();
+                    Command::new("renice").args(["-n", "10", "-p", &pid]).status().unwrap();
+                }),
+                &["server.cpu_share was `cores", "nice 10`"],
+            ),
+            (
                 "durability at a restart",
                 Box::new(|| server.borrow_mut().restart(&["--innodb-doublewrite=0"])),
                 &["setting.innodb_doublewrite"],
@@ -624,7 +632,7 @@ impl Address {
         address
     }
 
-    fn move_to(&self, port: u16) {
+    pub fn move_to(&self, port: u16) {
         *self.targets.lock().unwrap() = [port].into();
         for stream in self.open.lock().unwrap().drain(..) {
             let _ = stream.shutdown(Shutdown::Both);

@@ -107,6 +107,7 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
             [database].into_iter().chain(folders).flat_map(|folder| data.folder_and_diverted_entries(folder, &[""]));
         list_log_paths(data, &settings).into_iter().chain(tables).collect()
     });
+    place.add_cpu_share(&mut facts);
     let redo_log = read_redo_log_status(client)?;
     if let Some(enabled) = &redo_log {
         facts.record_identity("status.innodb_redo_log_enabled", enabled.clone());

@@ -111,6 +111,7 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
             ["pg_wal", "global", "pg_xact", &*database].map(|folder| data.folder_and_diverted_entries(folder, &[""]));
         folders.into_iter().flatten().chain(tablespaces.iter().map(|path| data.path_from_here(path))).collect()
     });
+    place.add_cpu_share(&mut facts);
     if !tablespaces.is_empty() {
         facts.record_passing("data_directory.tablespaces", tablespaces.join(", "));
     }

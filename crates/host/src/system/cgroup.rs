@@ -124,6 +124,18 @@ impl Controller {
         parse_memory_max(&text::read(folder.join(name)).ok()?)
     }
 
+    /// Says which weights and which quota the group and those above have, where they are not the usual ones.
+    pub(crate) fn cpu_limits(&self) -> Vec<String> {
+        let (file, usual) = match self.version {
+            Version::One => ("cpu.shares", 1024),
+            Version::Two => ("cpu.weight", 100),
+        };
+        let weights =
+            self.folders.iter().filter_map(|folder| text::read(folder.join(file)).ok()?.trim().parse::<u64>().ok());
+        let unusual = weights.filter(|weight| *weight != usual).map(|weight| format!("weight {weight} of {usual}"));
+        unusual.chain(self.cpu_quota_cores().map(|cores| format!("at most {cores:.2} cores"))).collect()
+    }
+
     /// Throttling of the group and those above. In version 2 a group counts only if its parent delegates the
     /// controller.
     pub(crate) fn throttling(&self) -> Result<Throttling, String> {
