@@ -58,6 +58,8 @@ pub const LAYER: &str = "os.layer";
 /// Prefix of facts that distinguish one instance of a server from another: its start, its system identifier, its timeline. Two
 /// equal servers differ in them, so sides are not compared by them; one side that changes in them has become another server.
 pub const INSTANCE: &str = "instance.";
+/// Facts of an instance, without their prefix, that no two servers share.
+pub const IDENTIFIERS: [&str; 3] = ["system_identifier", "server_uuid", "server_uid"];
 
 /// Part of the instance: when its settings were last read or set. Settings that are as before may have been others for a while.
 pub const SETTINGS_READ: &str = "settings_read";

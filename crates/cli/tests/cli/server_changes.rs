@@ -338,7 +338,7 @@ fn a_postgresql_that_changes_has_no_verdict() {
             (
                 "a database's own setting",
                 Box::new(|| psql(port, "postgres", "ALTER DATABASE b SET work_mem = '64kB'")),
-                &["B changed", "setting.work_mem"],
+                &["B changed", "setting.work_mem", "a and b are one server: they differ in what"],
             ),
             (
                 "a function",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::Facts;
-use model::facts::{Difference, INSTANCE};
+use model::facts::{Difference, IDENTIFIERS, INSTANCE};
 
 use super::Conductor;
 use crate::site::{FactsScope, Site};
@@ -58,9 +58,6 @@ impl Conductor<'_> {
         other_server(&now, before).map(|change| change.sentence())
     }
 }
-
-/// Facts of an instance that no two servers share.
-const IDENTIFIERS: [&str; 3] = ["system_identifier", "server_uuid", "server_uid"];
 
 /// Finds the first fact by which another server answers than before.
 fn other_server(now: &Facts, before: &Facts) -> Option<Difference> {

@@ -7,7 +7,7 @@ mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::facts::{DATA_FILESYSTEM, LAYER, PUBLICATION, UNTRIED};
+use model::facts::{DATA_FILESYSTEM, INSTANCE, LAYER, PUBLICATION, UNTRIED};
 use model::{Facts, Promise};
 
 use super::disturbance::{Disturbance, why_load_unknown};
@@ -64,6 +64,9 @@ pub fn all_notes(
     }
     for table in tables {
         if let Some(text) = same_server_note(table) {
+            notes.add(NoteKind::SameServer, text);
+        }
+        if let Some(text) = two_addresses_note(evidence, table) {
             notes.add(NoteKind::SameServer, text);
         }
         if let Some(text) = same_device_note(evidence, table) {
@@ -355,6 +358,20 @@ fn device_of<'a>(evidence: &'a Evidence, system: &str) -> Option<(&'a str, &'a s
         return None;
     }
     facts.get("data_directory.mount_point").zip(facts.get("data_directory.source"))
+}
+
+/// Says that both sides' URLs lead to one server; `None` if they do not, or the plan has one URL for both.
+fn two_addresses_note(evidence: &Evidence, table: &Table) -> Option<String> {
+    let plan = &evidence.header.plan;
+    let [a, b] = [&table.a, &table.b].map(|side| plan.system(side).map(|system| system.url.as_str()));
+    let is_one = model::facts::IDENTIFIERS.iter().any(|fact| {
+        let [a, b] = [&table.a, &table.b]
+            .map(|side| evidence.facts.get(side).and_then(|facts| facts.get(&format!("{INSTANCE}{fact}"))));
+        a.is_some() && a == b
+    });
+    (is_one && a? != b?).then(|| {
+        format!("{} and {} are one server: they differ in what their URLs name, such as the database", table.a, table.b)
+    })
 }
 
 /// Says that both sides ran on one server, and what difference would be found; `None` if they did not.

@@ -33,6 +33,7 @@ use sha2::{Digest, Sha256};
 use crate::comparison::{ComparisonSet, Index, KNEE_SHARE, compare};
 use crate::evidence::{Evidence, SeriesSource};
 use crate::number::{Script, count_noun, percent_text};
+use crate::text::is_unsafe;
 use crate::views::{FAMILIES, curves, hosts, overview};
 
 const STYLE: &str = include_str!("style.css");
@@ -81,7 +82,13 @@ pub fn render_page(evidence: &Evidence, set: &ComparisonSet, source: &dyn Series
             }
         }
     };
-    Ok(page.into_string())
+    Ok(without_commands(page.into_string()))
+}
+
+/// Replaces what could command the terminal of one who looks into the file, or reorder the text around it.
+fn without_commands(page: String) -> String {
+    let is_command = |c: char| is_unsafe(c) && !matches!(c, '\n' | '\t');
+    if page.contains(is_command) { page.replace(is_command, "\u{fffd}") } else { page }
 }
 
 struct Part {

@@ -219,7 +219,7 @@ fn the_changes_of_many_rows_are_a_chart_to_export_too() {
     let mut made = Builder { clients: vec![1, 2, 4, 8, 16, 32], ..Builder::default() }.build();
     for stored in &mut made.evidence.measurements {
         if stored.measurement.metric.id == "throughput" {
-            stored.measurement.metric.id = "elapsed_q01".to_owned();
+            stored.measurement.metric.id = "elapsed/q01".to_owned();
             stored.measurement.metric.unit = "s".to_owned();
         }
     }
