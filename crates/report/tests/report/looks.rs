@@ -224,13 +224,10 @@ fn the_changes_of_many_rows_are_a_chart_to_export_too() {
         }
     }
     let page = page(&made);
-    assert!(page.contains("chart across"), "{page}");
+    let across =
+        page.split("<figure class=\"chart across\" id=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
     let charts = report::svg::charts_in_page(&page);
-    let ids: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
-    assert!(
-        page.matches("id=\"forest-").count() == ids.iter().filter(|id| id.starts_with("forest-")).count(),
-        "{ids:?}"
-    );
+    assert!(charts.iter().any(|chart| chart.id == across), "{across}");
 }
 
 #[test]
