@@ -1,8 +1,11 @@
 //! Figures of one run that cannot all be true.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Measurement, Reading};
+
+use crate::experiment::keys_text;
+use crate::{FormatError, ImportedResult};
 
 /// By how much a lower percentile may be above a higher one: tools round each on its own.
 const ROUNDING: f64 = 1.05;
@@ -29,6 +32,28 @@ pub(crate) fn find_contradiction(measurements: &[Measurement]) -> Option<String>
         }
     }
     None
+}
+
+/// Fails if a metric stands twice in a result, or has a value that is not finite.
+pub(crate) fn check_result(result: &ImportedResult) -> Result<(), FormatError> {
+    let mut seen = BTreeSet::new();
+    for measurement in &result.measurements {
+        let id = &measurement.metric.id;
+        if !seen.insert(id) {
+            return Err(FormatError::of_whole(format!("metric {id:?} stands twice in {}", place_in_error(result))));
+        }
+        if matches!(measurement.reading, Reading::Value(value) if !value.is_finite()) {
+            return Err(FormatError::of_whole(format!(
+                "metric {id:?} has no finite value in {}",
+                place_in_error(result)
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn place_in_error(result: &ImportedResult) -> String {
+    format!("{} on {} ({})", result.benchmark, result.system, keys_text(&result.keys))
 }
 
 /// A metric's name in small letters without the word that says which percentile it is.

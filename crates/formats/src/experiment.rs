@@ -12,7 +12,7 @@ use model::{
     Reading, RunRecord, RunState, Schedule, Stop, SystemPlan, UntilSure, Value,
 };
 
-use crate::contradiction::find_contradiction;
+use crate::contradiction::{check_result, find_contradiction};
 use crate::dimension::{Clash, Dimensions, Ratio};
 use crate::exported::ExportedBenchmark;
 use crate::loads::LOAD;
@@ -476,31 +476,9 @@ fn find_round(result: &ImportedResult, taken: &mut Taken) -> Result<u32, FormatE
 }
 
 /// Writes keys as `block_kb=8, op=read`.
-fn keys_text(point: &Point) -> String {
+pub(crate) fn keys_text(point: &Point) -> String {
     let keys: Vec<String> = point.iter().map(|(key, value)| format!("{key}={value}")).collect();
     if keys.is_empty() { "no keys".to_owned() } else { keys.join(", ") }
-}
-
-/// Fails if a metric stands twice in a result, or has a value that is not finite.
-fn check_result(result: &ImportedResult) -> Result<(), FormatError> {
-    let mut seen = BTreeSet::new();
-    for measurement in &result.measurements {
-        let id = &measurement.metric.id;
-        if !seen.insert(id) {
-            return Err(FormatError::of_whole(format!("metric {id:?} stands twice in {}", place_in_error(result))));
-        }
-        if matches!(measurement.reading, Reading::Value(value) if !value.is_finite()) {
-            return Err(FormatError::of_whole(format!(
-                "metric {id:?} has no finite value in {}",
-                place_in_error(result)
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn place_in_error(result: &ImportedResult) -> String {
-    format!("{} on {} ({})", result.benchmark, result.system, keys_text(&result.keys))
 }
 
 /// Makes the record of a result: its measurements in their metrics' units, with marks of its source and notes.

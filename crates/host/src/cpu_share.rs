@@ -9,24 +9,8 @@ pub fn describe_cpu_share(process: u32) -> Result<String, String> {
     os::describe_cpu_share(process)
 }
 
-/// Joins what was read of a process: the kernel's list of cores, the line of its `stat`, and what its control group allows.
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "elsewhere only its test uses it"))]
-fn share_text(cores: &str, stat: &str, group: &[String]) -> Result<String, String> {
-    // The name in brackets may have spaces and brackets; nice is the 19th field, the 17th behind it.
-    let behind_name = stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
-    let nice: i32 = behind_name
-        .split_whitespace()
-        .nth(16)
-        .and_then(|field| field.parse().ok())
-        .ok_or_else(|| "the kernel does not say how nice it is".to_owned())?;
-    let nice = (nice != 0).then(|| format!("nice {nice}"));
-    let parts = [format!("cores {cores}")].into_iter().chain(nice).chain(group.iter().cloned());
-    Ok(parts.collect::<Vec<_>>().join(", "))
-}
-
 #[cfg(target_os = "linux")]
 mod os {
-    use super::share_text;
     use crate::system::{cgroup, text};
 
     pub(super) fn describe_cpu_share(process: u32) -> Result<String, String> {
@@ -37,6 +21,20 @@ mod os {
         let group = cgroup::controller_of(&process.to_string(), "cpu").map(|group| group.cpu_limits());
         share_text(cores.trim(), &stat, &group.unwrap_or_default())
     }
+
+    /// Joins what was read of a process: the kernel's list of cores, the line of its `stat`, and what its control group allows.
+    pub(super) fn share_text(cores: &str, stat: &str, group: &[String]) -> Result<String, String> {
+        // The name in brackets may have spaces and brackets; nice is the 19th field, the 17th behind it.
+        let behind_name = stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
+        let nice: i32 = behind_name
+            .split_whitespace()
+            .nth(16)
+            .and_then(|field| field.parse().ok())
+            .ok_or_else(|| "the kernel does not say how nice it is".to_owned())?;
+        let nice = (nice != 0).then(|| format!("nice {nice}"));
+        let parts = [format!("cores {cores}")].into_iter().chain(nice).chain(group.iter().cloned());
+        Ok(parts.collect::<Vec<_>>().join(", "))
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -46,9 +44,10 @@ mod os {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::*;
+    use super::describe_cpu_share;
+    use super::os::share_text;
 
     #[test]
     fn only_what_is_unusual_follows_the_cores() {
@@ -60,7 +59,6 @@ mod tests {
         assert!(share_text("0", "7 (a", &[]).is_err());
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn a_process_says_its_own_share() {
         let mut child = std::process::Command::new("nice").args(["-n", "7", "sleep", "30"]).spawn().unwrap();

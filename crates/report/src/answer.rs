@@ -2,6 +2,7 @@
 //!
 //! It says no more than the table's verdicts do; of what has no verdict it says that there is none.
 
+mod counts;
 mod names;
 mod parts;
 mod single_system;
@@ -20,6 +21,7 @@ use crate::comparison::{
 use crate::labels::{is_capacity, metric_name};
 use crate::number::{Script, count_noun, failed_share_text, percent_text};
 use crate::text::{clean_text, clip_to_width, wrap_to_width};
+use counts::VerdictCounts;
 pub use names::side_names;
 use names::{NAME, quote_name};
 use single_system::answer_figures;
@@ -160,48 +162,6 @@ struct Question<'a> {
     others: Vec<&'a Comparison>,
     /// Letters that its sentence may have if it is the only one.
     room: usize,
-}
-
-/// How many rows came out how.
-#[derive(Clone, Copy, Default)]
-struct VerdictCounts {
-    faster: usize,
-    slower: usize,
-    equal: usize,
-    open: usize,
-    none: usize,
-}
-
-impl VerdictCounts {
-    fn of_rows(rows: &[&Comparison]) -> VerdictCounts {
-        let mut tally = VerdictCounts::default();
-        for row in rows {
-            *match row.verdict() {
-                Some(Verdict::Faster) => &mut tally.faster,
-                Some(Verdict::Slower) => &mut tally.slower,
-                Some(Verdict::Equivalent) => &mut tally.equal,
-                Some(Verdict::Inconclusive) => &mut tally.open,
-                None => &mut tally.none,
-            } += 1;
-        }
-        tally
-    }
-
-    /// Writes the counts in words: `faster in 3, slower in 1, no difference shown in 4`.
-    fn in_words(self, [better, worse]: [&str; 2]) -> String {
-        let parts = [
-            (self.faster, better),
-            (self.slower, worse),
-            (self.equal, "equal"),
-            (self.open, "no difference shown"),
-            (self.none, "no verdict"),
-        ];
-        let mut shown: Vec<_> = parts.iter().filter(|(rows, _)| *rows > 0).collect();
-        if let [(rows, word)] = shown.as_slice() {
-            return if *rows > 1 { format!("{word} in all of them") } else { (*word).to_owned() };
-        }
-        shown.drain(..).map(|(rows, word)| format!("{word} in {rows}")).collect::<Vec<_>>().join(", ")
-    }
 }
 
 /// Makes a question for each benchmark with primary rows, about its main metric.

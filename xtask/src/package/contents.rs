@@ -91,28 +91,36 @@ impl Tree {
         prefix: &str,
         said: &dyn Fn(&[&str]) -> Result<String>,
     ) -> Result<()> {
-        let put = |path: &str, bytes: &[u8]| self.put_file(&format!("{prefix}{path}"), TEXT, bytes);
-        put("share/man/man1/etalon.1", said(&["man"])?.as_bytes())?;
+        self.put_text(prefix, "share/man/man1/etalon.1", said(&["man"])?.as_bytes())?;
         if layout != Layout::Archive {
             let manual = self.path().join(prefix).join("share/man/man1/etalon.1");
             run_for_output(release.tool_command("gzip").args(["-n", "-9"]).arg(manual))?;
         }
-        put("share/bash-completion/completions/etalon", said(&["completions", "bash"])?.as_bytes())?;
-        put("share/fish/vendor_completions.d/etalon.fish", said(&["completions", "fish"])?.as_bytes())?;
+        self.put_text(prefix, "share/bash-completion/completions/etalon", said(&["completions", "bash"])?.as_bytes())?;
+        self.put_text(
+            prefix,
+            "share/fish/vendor_completions.d/etalon.fish",
+            said(&["completions", "fish"])?.as_bytes(),
+        )?;
         let zsh = if layout == Layout::Deb { "vendor-completions" } else { "site-functions" };
-        put(&format!("share/zsh/{zsh}/_etalon"), said(&["completions", "zsh"])?.as_bytes())?;
+        self.put_text(prefix, &format!("share/zsh/{zsh}/_etalon"), said(&["completions", "zsh"])?.as_bytes())?;
         for (from, to) in UNITS {
             let bytes = release.read_file(from)?;
             let text = String::from_utf8(bytes).with_context(|| format!("{from} is no text"))?;
-            put(to, if prefix.is_empty() { text } else { installed_unit(&text) }.as_bytes())?;
+            self.put_text(prefix, to, if prefix.is_empty() { text } else { installed_unit(&text) }.as_bytes())?;
         }
         for (from, to) in EXAMPLES {
-            put(&format!("share/doc/etalon/{to}"), &release.read_file(from)?)?;
+            self.put_text(prefix, &format!("share/doc/etalon/{to}"), &release.read_file(from)?)?;
         }
         match layout {
-            Layout::Deb => put("share/doc/etalon/copyright", DEBIAN_COPYRIGHT.as_bytes()),
+            Layout::Deb => self.put_text(prefix, "share/doc/etalon/copyright", DEBIAN_COPYRIGHT.as_bytes()),
             _ => Ok(()),
         }
+    }
+
+    /// Puts a file that is read as text below a prefix.
+    fn put_text(&self, prefix: &str, path: &str, bytes: &[u8]) -> Result<()> {
+        self.put_file(&format!("{prefix}{path}"), TEXT, bytes)
     }
 
     /// Gives the folder where the tree is staged.

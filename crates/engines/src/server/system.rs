@@ -3,6 +3,7 @@
 mod indexes;
 mod lanes;
 mod locks;
+mod purpose;
 
 use std::fmt;
 use std::ops::Range;
@@ -35,6 +36,7 @@ use load::error::{Failure, FailureKind};
 use load::generator::ThreadLimit;
 use load::lock_watch::LockWaiters;
 use load::worker::{LoadCounts, WorkerContext};
+pub(crate) use purpose::Purpose;
 use workloads::backup::backups::Backups;
 use workloads::dataset::{Dataset, Dialect, Tables};
 use workloads::pages::dialect::PagesDialect;
@@ -55,14 +57,6 @@ type OpenErrorOf<P> = OpenError<<P as WireProtocol>::Error>;
 pub(crate) type AddressOf<S> = <<S as Server>::Endpoint as Explain>::Address;
 pub(crate) type StatementsOf<S> = <<S as Server>::Protocol as WireProtocol>::Statements;
 pub(crate) type LaneOf<S> = NativeLane<<<S as Server>::Protocol as WireProtocol>::Connection>;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// Prepare, count and clean up.
-    Control,
-    /// Like a run's clients.
-    Load,
-}
 
 /// A plan's settings for sessions.
 pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static {

@@ -298,7 +298,7 @@ fn a_command_cannot_leave_its_place() {
         report::markdown::render_comparisons(&made.evidence, &set),
         report::html::render_page(&made.evidence, &set, &made.series).unwrap(),
     ];
-    let [text, markdown, html] = &texts;
+    let [_, markdown, html] = &texts;
     assert!(texts.iter().all(|text| !text.contains('\u{1b}')), "{markdown}");
     assert!(!markdown.contains("<script>") && !html.contains("a`<script>"));
 }
