@@ -24,11 +24,11 @@ use crate::step::{StepContext, Stepped};
 use crate::workload::Procedure;
 use load::counters::Placement;
 use load::error::{Failure, FailureKind};
+use load::measure::client::SATURATED_SHARE;
 use model::{Mark, MarkKind};
 
 /// From reading the first statement to sending it.
 const LEAD: Duration = Duration::from_millis(20);
-const SATURATED_SHARE: f64 = 0.9;
 
 pub struct Replaying {
     pub source: Source,
@@ -171,7 +171,13 @@ impl<'a> Reader<'a> {
                     return ControlFlow::Break(());
                 }
             };
-            is_whole = self.send(&one, job, &is_interrupted);
+            match self.send(&one, job, &is_interrupted) {
+                Ok(is_sent) => is_whole = is_sent,
+                Err(failure) => failed = Err(failure),
+            }
+            if failed.is_err() {
+                return ControlFlow::Break(());
+            }
             self.report(context);
             if is_whole { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
@@ -223,24 +229,29 @@ impl<'a> Reader<'a> {
     }
 
     /// Sends an execution to its connection when it may begin; false if the replay was stopped.
-    fn send(&mut self, one: &Recorded, mut job: Job, is_interrupted: &dyn Fn() -> bool) -> bool {
+    ///
+    /// # Errors
+    /// The capture has a session that it did not have when it was surveyed.
+    fn send(&mut self, one: &Recorded, mut job: Job, is_interrupted: &dyn Fn() -> bool) -> Result<bool, Failure> {
+        let source = &self.replay.source;
+        let connection = source.connection_of.get(&one.packed.session);
+        let lane = connection.and_then(|connection| self.lanes.get(*connection));
+        let lane = lane.ok_or_else(|| capture_changed(&source.path))?.clone();
         if self.replay.pace == Pace::None {
             let start_us = one.packed.start_us;
             while let Some(number) = self.order.next_before(start_us) {
                 if !self.progress.wait_for(number, is_interrupted) {
-                    return false;
+                    return Ok(false);
                 }
             }
             job.due = Due::At(Instant::now());
             self.order.add(job.number, start_us, one.packed.duration_us);
         }
         if !self.progress.take_room(job.room_bytes(), is_interrupted) {
-            return false;
+            return Ok(false);
         }
-        let connection = self.replay.source.connection_of.get(&one.packed.session);
-        let lane = connection.and_then(|connection| self.lanes.get(*connection));
         self.sent += 1;
-        lane.is_some_and(|lane| lane.send(job).is_ok())
+        Ok(lane.send(job).is_ok())
     }
 
     /// Reports progress after each 256 executions.
@@ -271,4 +282,45 @@ fn capture_changed(path: &str) -> Failure {
         format!("replay the capture `{path}`"),
         "the file has changed since the experiment began",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use formats::capture::Packed;
+
+    use super::*;
+
+    struct Plain;
+
+    impl Dialect for Plain {
+        fn placeholder(&self, number: usize) -> String {
+            format!("${number}")
+        }
+    }
+
+    #[test]
+    fn a_session_that_was_not_surveyed_is_a_changed_file() {
+        let source = Source { path: "shop.capture".to_owned(), connections: 1, ..Source::default() };
+        let source = Source { connection_of: [(1, 0)].into(), ..source };
+        let replay = Replaying { source, pace: Pace::None, first_answers: None };
+        let progress = Progress::new(1);
+        let (sender, jobs) = channel();
+        let mut reader = Reader::new(&replay, &Plain, &progress, vec![sender]);
+        let job = || Job {
+            class: 0,
+            number: 0,
+            position: 0,
+            sql: "SELECT 1".to_owned(),
+            is_ordered: false,
+            due: Due::At(Instant::now()),
+            is_awaited: false,
+            failed_in_capture: false,
+            values: Vec::new(),
+        };
+        let of_session = |session| Recorded { packed: Packed { session, ..Packed::default() }, class: 1 };
+        assert!(reader.send(&of_session(1), job(), &|| false).unwrap());
+        let failure = reader.send(&of_session(2), job(), &|| false).unwrap_err().to_string();
+        assert!(failure.contains("shop.capture") && failure.contains("has changed since"), "{failure}");
+        assert_eq!((jobs.try_iter().count(), reader.sent), (1, 1), "nothing of a changed file is sent");
+    }
 }
