@@ -141,10 +141,10 @@ fn next_piece(text: &str, at: usize, syntax: Syntax) -> Piece {
     let rest = &text[at..];
     let bytes = rest.as_bytes();
     match bytes[0] {
-        b'-' if bytes.get(1) == Some(&b'-') => make_piece(Kind::Comment, rest.find('\n').unwrap_or(rest.len())),
+        b'-' if is_dashes_comment(bytes, syntax) => make_piece(Kind::Comment, rest.find('\n').unwrap_or(rest.len())),
         b'#' if syntax == Syntax::Backslash => make_piece(Kind::Comment, rest.find('\n').unwrap_or(rest.len())),
         // What stands behind the mark is executed.
-        b'/' if rest.starts_with("/*") && !rest.starts_with("/*!") => {
+        b'/' if rest.starts_with("/*") && !rest.starts_with("/*!") && !rest.starts_with("/*M!") => {
             make_piece(Kind::Comment, comment_length(bytes, syntax))
         }
         b'\'' => {
@@ -167,6 +167,12 @@ fn next_piece(text: &str, at: usize, syntax: Syntax) -> Piece {
         }
         _ => make_piece(Kind::Sign, 1),
     }
+}
+
+/// Tests whether a comment begins with two dashes here: `5--1` of MySQL has none.
+fn is_dashes_comment(bytes: &[u8], syntax: Syntax) -> bool {
+    let is_apart = bytes.get(2).is_none_or(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control());
+    bytes.starts_with(b"--") && (syntax == Syntax::Standard || is_apart)
 }
 
 /// Makes a piece of a kind and a length in bytes.
@@ -322,6 +328,8 @@ mod tests {
         let shaped = take_apart("SELECT \"a\\\"b\", `c d`, 0xFF # x 5\n FROM t/*! 5 */", Syntax::Backslash);
         assert_eq!(shaped.class, "select ?, `c d`, ? from t/*! ? */");
         assert_eq!(shaped.literals, ["\"a\\\"b\"", "0xFF", "# x 5", "5"]);
+        let shaped = take_apart("SELECT 5--1 -- x\n/*M!100100 INTO OUTFILE 'x' */", Syntax::Backslash);
+        assert_eq!(shaped.class, "select ?--? /*m!? into outfile ? */");
     }
 
     #[test]

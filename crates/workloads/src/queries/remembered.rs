@@ -249,6 +249,7 @@ pub fn non_query_kind(sql: &str) -> Option<String> {
         let before = at.checked_sub(1).map_or("", |before| words[before].text.as_str());
         match word.text.as_str() {
             "update" | "share" if matches!(before, "for" | "key") => return Some("SELECT … FOR UPDATE".to_owned()),
+            "share" if before == "in" => return Some("SELECT … LOCK IN SHARE MODE".to_owned()),
             "insert" | "update" | "delete" | "merge" if starts_statement(&words, at) => {
                 return Some(format!("{first} … {}", word.text.to_uppercase()));
             }
@@ -370,6 +371,7 @@ mod tests {
             ("EXPLAIN SELECT 1", Some("EXPLAIN")),
             ("SELECT a INTO b FROM t", Some("SELECT … INTO")),
             ("SELECT a FROM t FOR NO KEY UPDATE", Some("SELECT … FOR UPDATE")),
+            ("SELECT a FROM t LOCK IN SHARE MODE", Some("SELECT … LOCK IN SHARE MODE")),
             ("WITH a AS (DELETE FROM t RETURNING b) SELECT b FROM a", Some("WITH … DELETE")),
             ("WITH a AS (SELECT 1) UPDATE t SET b = 2", Some("WITH … UPDATE")),
             ("WITH a AS (SELECT 1) SELECT 'delete', \"update\" FROM a", None),
