@@ -1,6 +1,7 @@
 //! Logs of servers, as `etalon capture` reads them: whatever is in them, what is taken is what is summed up.
 //!
 //! Seeds: docs/capture.md crates/formats/tests/capture.rs crates/formats/src/capture/slow_log.rs
+//! Seeds: crates/formats/src/capture/general_log.rs
 
 #![no_main]
 
@@ -14,11 +15,12 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
     let Ok(prefix) = Prefix::parse("%m [%p] %q%u@%d ") else { return };
-    let form = match choice % 5 {
+    let form = match choice % 6 {
         0 => Some(Form::Csv),
         1 => Some(Form::Json),
         2 => Some(Form::Prefixed(prefix)),
         3 => Some(Form::Slow),
+        4 => Some(Form::General),
         _ => recognise_log(bytes, None).map(|found| found.form),
     };
     let Some(form) = form else { return };

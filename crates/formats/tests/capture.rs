@@ -272,6 +272,53 @@ fn a_damaged_record_of_a_slow_log_costs_itself_alone() {
 }
 
 #[test]
+fn a_connection_with_two_databases_is_a_session_of_each() {
+    let log = [
+        slow(7, &format!("{COST}use shop;\nSET timestamp=1795894865;\nSELECT 1;\n")),
+        slow(7, &format!("{COST}use bank;\nSET timestamp=1795894865;\nSELECT 2;\n")),
+    ];
+    let saved = captured_slow(&[log.concat().as_bytes()]).finish("log").unwrap();
+    let databases = saved.read_databases().unwrap();
+    let of_statements: Vec<&str> =
+        executions(&saved).iter().map(|(one, _)| databases[&one.packed.session].as_str()).collect();
+    assert_eq!(of_statements, ["shop", "bank"]);
+}
+
+#[test]
+fn a_general_log_tells_who_asked_what_in_which_database() {
+    let log = "mysqld, Version: 8.0.15 (MySQL). started with:\nTcp port: 3306\nTime                 Id Command    Argument\n\
+               2026-11-28T19:41:05.500000Z\t    7 Connect\tme@localhost on shop using TCP/IP\n\
+               2026-11-28T19:41:05.600000Z\t    7 Query\tSELECT 1,\n\t\t'2'\n\
+               2026-11-28T19:41:05.700000Z\t    7 Init DB\tbank\n\
+               2026-11-28T19:41:05.800000Z\t    7 Prepare\tSELECT ?\n\
+               2026-11-28T19:41:05.900000Z\t    7 Execute\tSELECT 5\n\
+               2026-11-28T19:41:06.000000Z\t    8 Query\tSELECT '\0'\n\
+               2026-11-28T19:41:06.100000Z\t    7 Quit\t\n\
+               2026-11-28T19:41:06.200000Z\t    8 Query\tSELECT 'cut";
+    let recognised = recognise_log(log.as_bytes(), None).unwrap();
+    assert_eq!((recognised.form.name().as_str(), recognised.form.syntax()), ("general log", Syntax::Backslash));
+    let capture = captured_as(&recognised.form, &[log.as_bytes()]);
+    let expected =
+        [("nul", 1), ("cut_off", 1), ("preparation", 1), ("command", 3), ("foreign", 3), ("error_unknown", 2)];
+    assert_eq!(counted(&capture), expected);
+    assert_eq!((capture.execution_count(), capture.record_count()), (2, 11));
+    let saved = capture.finish("log").unwrap();
+    let databases = saved.read_databases().unwrap();
+    let all = executions(&saved);
+    let found: Vec<(&str, &str, Option<u64>)> = all
+        .iter()
+        .map(|(one, text)| (text.as_str(), databases[&one.packed.session].as_str(), one.packed.duration_us))
+        .collect();
+    assert_eq!(found, [("SELECT 1,\n\t\t'2'", "shop", None), ("SELECT 5", "bank", None)]);
+    assert_eq!(all[0].0.packed.start_us, 1_795_894_865_600_000);
+    // MariaDB writes a time when the second has changed.
+    let log = "261128 19:41:05\t     6 Query\tSELECT 1\n\t\t     6 Query\tSELECT 2\n";
+    let capture = captured_as(&recognise_log(log.as_bytes(), None).unwrap().form, &[log.as_bytes()]);
+    assert_eq!(counted(&capture), [("error_unknown", 2), ("whole_seconds", 2)]);
+    assert_eq!(capture.execution_count(), 2);
+}
+
+#[test]
 fn a_redacted_capture_has_equal_values_for_equal_ones() {
     let mut capture = Capture::in_memory(Syntax::Standard).unwrap();
     capture.redact_values();
@@ -301,13 +348,14 @@ proptest! {
     fn damaged_logs_never_panic_and_every_record_is_counted(cuts in prop::collection::vec((0_usize..2_000, any::<u8>()), 0..12)) {
         let message = logged("duration: 1.000 ms  statement: SELECT 'a\n\"b\"'");
         let slow = slow(7, &format!("{COST}SET timestamp=1795894865;\nSELECT 1;\n"));
-        let mut log = [message.as_str(), &slow].concat().repeat(6).into_bytes();
+        let general = "2026-11-29T22:21:08.561176Z\t  109 Query\tSELECT 1,\n 'x'\n\t\t   106 Init DB\ta\n";
+        let mut log = [message.as_str(), &slow, general].concat().repeat(6).into_bytes();
         for (at, byte) in cuts {
             let at = at % log.len();
             log[at] = byte;
         }
         let prefix = Prefix::guess_usual(&["2026-11-28 19:41:05.123 UTC [77] LOG:  x"]).unwrap();
-        for form in [Form::Csv, Form::Json, Form::Prefixed(prefix), Form::Slow] {
+        for form in [Form::Csv, Form::Json, Form::Prefixed(prefix), Form::Slow, Form::General] {
             let capture = captured_as(&form, &[&log]);
             prop_assert!(capture.record_count() >= 1);
             prop_assert!(capture.counts().nonzero().iter().all(|one| Reason::ALL.contains(&one.reason)));

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, Read as _};
 
+use super::general_log::{self, GeneralRecords};
 use super::postgres::prefix::Prefix;
 use super::postgres::{Records, csv, json, stderr};
 use super::shape::Syntax;
@@ -22,6 +23,8 @@ pub enum Form {
     Prefixed(Prefix),
     /// The slow log of MySQL, MariaDB or Percona Server.
     Slow,
+    /// The general log of MySQL or MariaDB, which has no times of statements.
+    General,
 }
 
 /// A log whose form is known.
@@ -40,6 +43,7 @@ impl Form {
             Form::Json => "jsonlog".to_owned(),
             Form::Prefixed(prefix) => format!("log with the prefix `{}`", prefix.as_str()),
             Form::Slow => "slow log".to_owned(),
+            Form::General => "general log".to_owned(),
         }
     }
 
@@ -47,7 +51,7 @@ impl Form {
     pub fn syntax(&self) -> Syntax {
         match self {
             Form::Csv | Form::Json | Form::Prefixed(_) => Syntax::Standard,
-            Form::Slow => Syntax::Backslash,
+            Form::Slow | Form::General => Syntax::Backslash,
         }
     }
 
@@ -56,6 +60,7 @@ impl Form {
         match self {
             Form::Csv | Form::Json | Form::Prefixed(_) => "`log_min_duration_statement = 0`",
             Form::Slow => "`long_query_time = 0`",
+            Form::General => "`general_log = ON`",
         }
     }
 }
@@ -87,6 +92,9 @@ pub fn recognise_log(head: &[u8], given: Option<&Prefix>) -> Option<Recognised> 
         if let Some(first_us) = slow_log::first_us(&lines) {
             return Some(Recognised { form: Form::Slow, first_us });
         }
+        if let Some(first_us) = general_log::first_us(&lines) {
+            return Some(Recognised { form: Form::General, first_us });
+        }
     }
     let prefix = given.cloned().or_else(|| Prefix::guess_usual(&lines))?;
     let first_us = lines.iter().find_map(|line| prefix.find_in_line(line)?.moment)?.us;
@@ -98,6 +106,7 @@ pub fn recognise_log(head: &[u8], given: Option<&Prefix>) -> Option<Recognised> 
 pub struct Logs {
     records: Records,
     slow: SlowRecords,
+    general: GeneralRecords,
 }
 
 impl Logs {
@@ -117,6 +126,7 @@ impl Logs {
             Form::Json => json::read_log(reader, &mut self.records, capture),
             Form::Prefixed(prefix) => stderr::read_log(reader, prefix, &mut self.records, capture),
             Form::Slow => slow_log::read_log(reader, &mut self.slow, capture),
+            Form::General => general_log::read_log(reader, &mut self.general, capture),
         }
     }
 

@@ -9,6 +9,7 @@ mod by_start;
 mod clock;
 pub mod counts;
 mod file;
+pub mod general_log;
 mod lines;
 pub mod logs;
 mod packing;

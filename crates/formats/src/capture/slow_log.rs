@@ -42,6 +42,11 @@ fn begins_record(line: &[u8]) -> bool {
     stamp.is_some_and(|stamp| parse_time(stamp).is_some()) || is_user_line(line)
 }
 
+/// Tests whether a line is the first that a server writes when it starts.
+pub(super) fn is_server_start(line: &[u8]) -> bool {
+    line.ends_with(b" started with:\n") || line.ends_with(b" started with:\r\n")
+}
+
 /// Tests whether a line says who ran the statement.
 fn is_user_line(line: &[u8]) -> bool {
     line.starts_with(USER.as_bytes()) && line.windows(4).any(|part| part == b"] @ ")
@@ -73,7 +78,7 @@ pub fn read_log(
         if line.read_line(reader)?.is_none() {
             break;
         }
-        let is_start = line.bytes().ends_with(b" started with:\n") || line.bytes().ends_with(b" started with:\r\n");
+        let is_start = is_server_start(line.bytes());
         // The time of a record is a line before it.
         if is_start || (begins_record(line.bytes()) && (has_user || !is_user_line(line.bytes()))) {
             take_record(&record, records, capture)?;
@@ -135,7 +140,7 @@ fn take_record(bytes: &RecordBytes, records: &mut SlowRecords, capture: &mut Cap
     if head.error.is_none() {
         capture.count_reason(Reason::ErrorUnknown);
     }
-    let key = format!("{}.{}", records.starts, head.session);
+    let key = session_key(records.starts, head.session, &records.database);
     let session = Session { key: &key, user: head.user, database: &records.database, application: "" };
     let Head { duration_us, rows, bytes, error, .. } = head;
     capture.add_execution(Execution {
@@ -148,6 +153,11 @@ fn take_record(bytes: &RecordBytes, records: &mut SlowRecords, capture: &mut Cap
         error,
         parameters: Vec::new(),
     })
+}
+
+/// Makes what tells a connection's statements in a database apart: what is sent to one database is replayed on one.
+pub(super) fn session_key(starts: u64, session: &str, database: &str) -> String {
+    format!("{starts}.{session}.{database}")
 }
 
 impl SlowRecords {
@@ -230,7 +240,7 @@ fn parse_set_timestamp(line: &str) -> Option<i64> {
 }
 
 /// Parses `2026-11-28T19:41:05.123456Z` or `261128 19:41:05`, and tells whether it is exact.
-fn parse_time(text: &str) -> Option<(i64, bool)> {
+pub(super) fn parse_time(text: &str) -> Option<(i64, bool)> {
     if let Some(found) = parse_moment(text) {
         let zone = text[found.length..].trim();
         return Some((found.us - zone_s(zone) * 1_000_000, found.has_fraction));
