@@ -8,6 +8,8 @@ pub const FAILED_SHARE: &str = "failed_share";
 pub const CAPACITY: &str = "capacity";
 /// The hash of a query's answer, 52 bits, with `/` and the query's name appended.
 pub const ANSWER: &str = "answer";
+/// Says how a query's answer differs from the first of the experiment; `/` and the query's name follow.
+pub const DIFFERENCE: &str = "difference";
 /// Says that a cache of results answered a query; `/` and the query's name follow.
 pub const CACHED: &str = "cached";
 /// The sum of all queries, behind the `/` of a metric.

@@ -543,6 +543,7 @@ fn no_verdict_words(reason: &NoVerdict) -> String {
         NoVerdict::SystemChanged { side, .. } => format!("{} changed during the experiment", side.as_str()),
         NoVerdict::SequentialOrder => "one side ran after the other".to_owned(),
         NoVerdict::DifferentAnswers { .. } => "its answers differ".to_owned(),
+        NoVerdict::UnstableAnswers { .. } => "its answer changes from run to run on A itself".to_owned(),
         NoVerdict::CachedAnswers { .. } => "a cache of results answered".to_owned(),
         NoVerdict::NotAvailable { missing, .. } if missing.kind == Absence::Wrong => "its answer is wrong".to_owned(),
         NoVerdict::IncompleteRuns { .. } | NoVerdict::NotAvailable { .. } => "some runs have no result".to_owned(),

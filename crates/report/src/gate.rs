@@ -125,8 +125,11 @@ pub struct GateLine {
     pub sides: String,
     /// The figures, or why there are none.
     pub detail: String,
-    /// A figure that takes more operations than the runs had is not asked for: that is a matter of their length.
+    /// A figure that takes more operations than the runs had is not asked for: that is a matter of their length. Nor is one of
+    /// answers that change by themselves.
     pub is_asked: bool,
+    /// It is of a query whose answers change by themselves.
+    pub is_unstable: bool,
     /// It is of an absolute limit.
     pub is_limit: bool,
     /// The runs that it is of, by their identity in the store.
@@ -252,6 +255,7 @@ impl GateOutcome {
         let unfinished = self.unfinished.map_or_else(String::new, |found| format!(", {}", found.sentence()));
         let apart = if self.apart.is_empty() { "" } else { ", measured apart" };
         let not_asked = self.lines.iter().filter(|line| !line.is_asked).count();
+        let unstable = self.lines.iter().filter(|line| !line.is_asked && line.is_unstable).count();
         format!(
             "gate {status}{unfinished}{apart}: {} regressed beyond {}, {} failed, {} improved, {} held, {} open, {} not compared",
             self.count_of(RowStatus::Regressed),
@@ -262,7 +266,7 @@ impl GateOutcome {
             self.count_of(RowStatus::Open),
             self.count_of(RowStatus::NotCompared).saturating_sub(not_asked)
         ) + &broken_limits_text(self.count_of(RowStatus::Broken))
-            + &not_asked_words(not_asked)
+            + &not_asked_words(not_asked - unstable, unstable)
     }
 }
 
@@ -276,9 +280,11 @@ fn broken_limits_text(limits: usize) -> String {
     if limits == 0 { String::new() } else { format!(", {} broken", count_noun(limits, "limit")) }
 }
 
-/// Writes the number of rows that are not asked for after a comma; empty without any.
-fn not_asked_words(rows: usize) -> String {
-    if rows == 0 { String::new() } else { format!(", {rows} with too few operations in a run of this length") }
+/// Writes the numbers of rows that are not asked for, each after a comma; empty without any.
+fn not_asked_words(short: usize, unstable: usize) -> String {
+    let kinds = [(short, "with too few operations in a run of this length"), (unstable, "unstable")];
+    let some = kinds.into_iter().filter(|(rows, _)| *rows > 0);
+    some.map(|(rows, words)| format!(", {rows} {words}")).collect()
 }
 
 /// Judges all rows and absolute limits, which the candidate has to keep whatever the baseline does.
@@ -389,11 +395,16 @@ fn gate_line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLi
         name: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "),
         sides: format!("{} against {}", row.b.label, row.a.label),
         detail,
-        is_asked: !matches!(row.why_no_verdict(), Some(NoVerdict::TooFewOperations { .. }))
-            || status == RowStatus::Failed,
+        is_asked: is_asked_for(row) || status == RowStatus::Failed,
+        is_unstable: matches!(row.why_no_verdict(), Some(NoVerdict::UnstableAnswers { .. })),
         is_limit: false,
         runs: [&row.a, &row.b].iter().flat_map(|side| &side.runs).map(|point| point.run).collect(),
     }
+}
+
+/// Whether the gate asks for a verdict on a row.
+fn is_asked_for(row: &Comparison) -> bool {
+    !matches!(row.why_no_verdict(), Some(NoVerdict::TooFewOperations { .. } | NoVerdict::UnstableAnswers { .. }))
 }
 
 /// Makes the line of a benchmark without results.
@@ -408,6 +419,7 @@ fn unmeasured_line(benchmark: &Unmeasured) -> GateLine {
         sides: "all".to_owned(),
         detail: format!("no run was measured{failed}: {}", benchmark.reason),
         is_asked: true,
+        is_unstable: false,
         is_limit: false,
         runs: Vec::new(),
     }
@@ -421,6 +433,7 @@ fn one_sided_line(case: &OneSided) -> GateLine {
         sides: format!("{} against {}", case.b, case.a),
         detail: case.sentence(),
         is_asked: true,
+        is_unstable: false,
         is_limit: false,
         runs: Vec::new(),
     }

@@ -172,6 +172,7 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
                 NoVerdict::UnequalDurability { .. }
                     | NoVerdict::DifferentRows(_)
                     | NoVerdict::DifferentAnswers { .. }
+                    | NoVerdict::UnstableAnswers { .. }
                     | NoVerdict::CachedAnswers { .. }
                     | NoVerdict::SequentialOrder
                     | NoVerdict::SystemChanged { .. }

@@ -45,6 +45,7 @@ pub fn parts_sentence(question: &Question<'_>, set: &ComparisonSet) -> Option<St
     if open > 0 {
         clauses.push(format!("no difference shown in {open}"));
     }
+    clauses.extend(kind_clause(&parts, is_unstable, ["is unstable", "are unstable"]));
     let head = format!("{} on {} against {}: ", question.subject(), question.b, question.a);
     // The table has what does not fit.
     while clauses.len() > 1 && head.chars().count() + clauses.join("; ").chars().count() > question.room {
@@ -93,16 +94,18 @@ fn clauses_without_figure(parts: &[&Part<'_>]) -> Vec<String> {
         (|row| is_without_figure(row, Absence::Failed), ["failed", "failed"]),
         (|row| is_without_figure(row, Absence::Unsupported), ["is not supported", "are not supported"]),
     ];
-    let clauses = kinds.into_iter().filter_map(|(is_of_kind, [one, several])| {
-        let of_kind = parts.iter().filter(|part| is_of_kind(part.row));
-        let names: Vec<String> = of_kind.map(|part| part.display_name()).collect();
-        match names.as_slice() {
-            [] => None,
-            [name] => Some(format!("{name} {one}")),
-            names => Some(format!("{} {several}", list_names(names))),
-        }
-    });
-    clauses.collect()
+    kinds.into_iter().filter_map(|(is_of_kind, words)| kind_clause(parts, is_of_kind, words)).collect()
+}
+
+/// Names the parts of a kind, with the words for one and for several; `None` if there are none.
+fn kind_clause(parts: &[&Part<'_>], is_of_kind: IsOfKind, [one, several]: [&str; 2]) -> Option<String> {
+    let of_kind = parts.iter().filter(|part| is_of_kind(part.row));
+    let names: Vec<String> = of_kind.map(|part| part.display_name()).collect();
+    match names.as_slice() {
+        [] => None,
+        [name] => Some(format!("{name} {one}")),
+        names => Some(format!("{} {several}", list_names(names))),
+    }
 }
 
 /// Whether a part gave several answers, or a wrong one.
@@ -113,6 +116,11 @@ pub fn has_no_right_answer(row: &Comparison) -> bool {
 /// Whether a row has no verdict since its answers differ.
 fn gives_several_answers(row: &Comparison) -> bool {
     matches!(row.why_no_verdict(), Some(NoVerdict::DifferentAnswers { .. }))
+}
+
+/// Whether a part's answer changes from run to run on A itself.
+fn is_unstable(row: &Comparison) -> bool {
+    matches!(row.why_no_verdict(), Some(NoVerdict::UnstableAnswers { .. }))
 }
 
 /// Whether a side has no figure for this reason.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::metric::{ALL_QUERIES, ANSWER, CACHED, MEAN_OF_QUERIES};
+use model::metric::{ALL_QUERIES, ANSWER, CACHED, DIFFERENCE, MEAN_OF_QUERIES};
 use model::{Absence, Metric, Role};
 
 use super::judging::Index;
@@ -13,19 +13,44 @@ use crate::evidence::Evidence;
 pub const ELAPSED: &str = "elapsed/";
 
 /// Says why a query's metric has no verdict: its runs gave several answers; `None` if all are alike, or none is known.
+///
+/// Answers that change from run to run on A itself say nothing of B: the query is unstable, and counts in totals.
 pub fn why_answers_differ(
     index: &Index<'_>,
     (a, b): (&[u32], &[u32]),
     metric: &Metric,
     metrics: &[Metric],
 ) -> Option<NoVerdict> {
+    let is_total = metric.id.split_once('/').is_some_and(|(_, part)| is_all_queries(part));
     said_of_queries(metric, metrics, ANSWER).find_map(|(id, query)| {
         let cases = [a, b].concat();
-        let missing = index.missing_reasons(&cases, id).into_iter().map(|(missing, _)| missing);
-        let how = missing.filter(|missing| missing.kind == Absence::Wrong).map(|missing| missing.reason).next();
-        (how.is_some() || has_several_values(index, &cases, id))
-            .then(|| NoVerdict::DifferentAnswers { query: query.to_owned(), how })
+        let how = wrong_reason(index, &cases, id).or_else(|| wrong_reason(index, &cases, &difference_id(query)));
+        if how.is_none() && !has_several_values(index, &cases, id) {
+            return None;
+        }
+        let query = query.to_owned();
+        if !changes_by_itself(index, a, id) {
+            return Some(NoVerdict::DifferentAnswers { query, how });
+        }
+        (!is_total).then_some(NoVerdict::UnstableAnswers { query })
     })
+}
+
+/// The metric that says how a query's answer differs from the first.
+fn difference_id(query: &str) -> String {
+    format!("{DIFFERENCE}/{query}")
+}
+
+/// Why a run says that its answer is wrong; `None` if no run says so.
+fn wrong_reason(index: &Index<'_>, cases: &[u32], id: &str) -> Option<String> {
+    let missing = index.missing_reasons(cases, id).into_iter().map(|(missing, _)| missing);
+    missing.filter(|missing| missing.kind == Absence::Wrong).map(|missing| missing.reason).next()
+}
+
+/// Whether the runs of one side gave several answers, or some of them the first answer and others another.
+fn changes_by_itself(index: &Index<'_>, cases: &[u32], id: &str) -> bool {
+    let has_first = !index.points_of_cases(cases, id).is_empty();
+    has_several_values(index, cases, id) || (has_first && wrong_reason(index, cases, id).is_some())
 }
 
 /// Says of a metric of a query that a cache of results answered some of its runs; `None` if it did not.
@@ -88,6 +113,7 @@ pub fn alike_sentence(evidence: &Evidence) -> Option<String> {
 
 /// Sorts the queries with the largest change in time first.
 /// All together come before them, then those without a figure or with other answers.
+/// Those whose answers change by themselves are last.
 pub fn sort_by_change(rows: &mut [Comparison]) {
     rows.sort_by(|one, other| rank_of_row(one).total_cmp(&rank_of_row(other)));
 }
@@ -134,6 +160,7 @@ fn rank_of_row(row: &Comparison) -> f64 {
         (Role::Primary, Some(part), _) if is_all_queries(part) => f64::NEG_INFINITY,
         (Role::Primary, _, None) => f64::MIN,
         (Role::Primary, ..) if differs => f64::MIN,
+        (Role::Primary, ..) if matches!(row.why_no_verdict(), Some(NoVerdict::UnstableAnswers { .. })) => f64::MAX,
         (Role::Primary, _, Some((a, b))) => -(b - a).abs(),
         _ => f64::INFINITY,
     }

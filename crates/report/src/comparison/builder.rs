@@ -147,7 +147,7 @@ impl<'a> Builder<'a> {
             let sides = (cases_a.as_slice(), cases_b.as_slice());
             let several = why_answers_differ(self.index, sides, metric, &metrics);
             match several.or_else(|| why_answers_cached(self.index, sides, metric, &metrics)) {
-                Some(why) if metric.role != Role::Diagnostic && !has_no_figure(&row) => {
+                Some(why) if metric.role != Role::Diagnostic && !self.says_why_missing(&row, sides) => {
                     Comparison { outcome: Outcome::None(why), ..row }
                 }
                 _ => row,
@@ -159,6 +159,16 @@ impl<'a> Builder<'a> {
             fill_query_shares(&mut rows);
         }
         rows
+    }
+
+    /// Whether a row has no value on a side that says why. A replay has no time of what failed in each execution, as it may
+    /// have in the capture.
+    fn says_why_missing(&self, row: &Comparison, (a, b): (&[u32], &[u32])) -> bool {
+        let id = row.metric.id.as_str();
+        let is_unsaid = |cases: &[u32]| {
+            self.index.points_of_cases(cases, id).is_empty() && self.index.missing_reasons(cases, id).is_empty()
+        };
+        matches!(row.why_no_verdict(), Some(NoVerdict::NotAvailable { .. })) && !is_unsaid(a) && !is_unsaid(b)
     }
 
     /// Whether the cases' workloads write nothing, so that what a commit promises does not matter.
@@ -318,11 +328,6 @@ impl<'a> Builder<'a> {
         let failed = lost.iter().copied().filter(|run| has_failed(run)).count();
         Some(Warning::Dropped { side, runs: lost.len(), failed, repeated: repeated.len(), reason })
     }
-}
-
-/// Whether a row has no verdict since a side has no value.
-fn has_no_figure(row: &Comparison) -> bool {
-    matches!(row.why_no_verdict(), Some(NoVerdict::NotAvailable { .. }))
 }
 
 /// Whether a run ended as failed; an aborted one did not.

@@ -188,14 +188,13 @@ pub fn list_remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Ve
             .any(|row| row.metric.role == Role::Primary && look::row_decision(row) == Standing::Open);
     let is_imported = evidence.header.build == IMPORTED;
     let context = Context { evidence, lookup: Lookup::new(evidence), rules, is_open, fewest: OnceCell::new() };
-    let has_pairs = has_pairs(tables);
     let mut found: Vec<(Remedy, Vec<String>)> = Vec::new();
     for table in tables {
         for row in &table.rows {
             for remedy in
                 context.remedies_for_row(row).into_iter().filter(|remedy| !is_imported || remedy.is_for_imports())
             {
-                let name = row_title(row, table, has_pairs);
+                let name = row_title(row, table, has_pairs(tables));
                 match found.iter_mut().find_map(|(known, rows)| Some((merge_remedies(known, &remedy)?, known, rows))) {
                     Some((both, known, rows)) => {
                         *known = both;
@@ -284,6 +283,7 @@ impl Context<'_> {
             | NoVerdict::Diagnostic
             | NoVerdict::Apart(_)
             | NoVerdict::DifferentAnswers { .. }
+            | NoVerdict::UnstableAnswers { .. }
             | NoVerdict::CachedAnswers { .. } => return None,
         })
     }

@@ -211,6 +211,10 @@ pub enum NoVerdict {
         /// A row that differs, if a run says so.
         how: Option<String>,
     },
+    /// A query's answer changes from run to run on A itself, so that B's can be no other one.
+    UnstableAnswers {
+        query: String,
+    },
     /// A cache of results answered a query in the engine's place.
     CachedAnswers {
         query: String,
@@ -320,13 +324,13 @@ impl NoVerdict {
     pub fn reason_text(&self) -> String {
         match self {
             NoVerdict::Unfinished(found) => found.sentence(),
-            NoVerdict::TooFewRounds { missing: 1 } => "needs 1 more round".to_owned(),
-            NoVerdict::TooFewRounds { missing } => format!("needs {missing} more rounds"),
+            NoVerdict::TooFewRounds { missing } => format!("needs {}", count_noun(*missing as usize, "more round")),
             NoVerdict::UnequalDurability { a, b } => {
                 format!("unequal durability: A is {}, B is {}", tier_name(*a), tier_name(*b))
             }
             NoVerdict::DifferentRows(found) => found.text(),
             NoVerdict::DifferentAnswers { query, how } => several_answers_text(query, how.as_deref()),
+            NoVerdict::UnstableAnswers { query } => unstable_text(query),
             NoVerdict::CachedAnswers { query, runs } => {
                 format!("a cache of results answered {query} in {}, and not the engine", count_noun(*runs, "run"))
             }
@@ -398,6 +402,7 @@ impl NoVerdict {
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
             NoVerdict::DifferentRows(_) => "different work".to_owned(),
             NoVerdict::DifferentAnswers { .. } => "answers differ".to_owned(),
+            NoVerdict::UnstableAnswers { .. } => "unstable".to_owned(),
             NoVerdict::CachedAnswers { .. } => "answered by a cache".to_owned(),
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Apart(_) => "measured apart".to_owned(),
@@ -429,6 +434,11 @@ const NO_FAIR_CHOICE: &str = "those that were measured when repeated are no fair
 fn several_answers_text(query: &str, how: Option<&str>) -> String {
     let how = how.map_or_else(String::new, |how| format!(": {how}"));
     format!("the runs gave several answers to {query}{how}")
+}
+
+/// Says that a query's answer changes by itself.
+fn unstable_text(query: &str) -> String {
+    format!("unstable: the answer to {query} changes from run to run on A itself")
 }
 
 /// The tier's word, or `unknown`.

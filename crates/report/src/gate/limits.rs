@@ -230,6 +230,7 @@ fn limit_line(limit: &Limit, figure: &Figure, rules: &Rules) -> Result<GateLine,
         sides: format!("{}, limit {limit}", figure.side.label),
         detail,
         is_asked: true,
+        is_unstable: false,
         is_limit: true,
         runs: figure.side.runs.iter().map(|point| point.run).collect(),
     })

@@ -183,3 +183,42 @@ fn a_query_with_other_answers_has_no_verdict_and_is_named() {
     let (answer, _) = verdicts(&with_a_failed_one);
     assert!(answer.contains("All 2 queries that ended gave the same answers everywhere."), "{answer}");
 }
+
+#[test]
+fn a_query_that_changes_on_a_itself_is_unstable() {
+    // A changes from round to round; B's answer is one of those.
+    let made = queries(|system, round| if system == "wal" { 8.0 } else { f64::from(round) });
+    let (answer, rows) = verdicts(&made);
+    let row = |id: &str, has: bool| (id.to_owned(), has);
+    assert_eq!(rows, [row("elapsed/all", true), row("elapsed/q1", true), row("elapsed/q2", false)]);
+    assert!(answer.contains("q2 is unstable") && !answer.contains("another answer"), "{answer}");
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let unstable = set.rows().find_map(|row| row.why_no_verdict()).unwrap();
+    assert_eq!(unstable.short_reason(), "unstable");
+    assert!(unstable.reason_text().contains("q2 changes from run to run on A itself"), "{}", unstable.reason_text());
+    let gate = judge_gate(&set, &GateRules { max_regression: 9.0, ..GateRules::default() });
+    assert!(gate.lines.iter().all(|line| line.status != RowStatus::Failed), "{:?}", gate.lines);
+    assert!(gate.summary_line().ends_with("0 not compared, 1 unstable"), "{}", gate.summary_line());
+    // A run of A that says that its answer is another one than the first: as bad.
+    let mut made = queries(|_, _| 8.0);
+    let of_a = made.evidence.cases.iter().position(|case| case.system != "wal").unwrap();
+    let is_last = |stored: &&mut StoredMeasurement| {
+        stored.case as usize == of_a && stored.round == 2 && stored.measurement.metric.id == "answer/q2"
+    };
+    let last = made.evidence.measurements.iter_mut().find(is_last).unwrap();
+    last.measurement.reading = Reading::Unavailable(model::Absence::Wrong.with_reason("(1) and not (2)"));
+    assert!(verdicts(&made).0.contains("q2 is unstable"));
+}
+
+#[test]
+fn how_an_answer_differs_is_said_by_a_metric_of_its_own() {
+    let mut made = queries(|system, _| if system == "wal" { 8.0 } else { 9.0 });
+    let run = made.evidence.runs[0].clone();
+    let (round, case, position) = (run.planned.round, run.planned.case, run.planned.position);
+    let reading = Reading::Unavailable(model::Absence::Wrong.with_reason("(1) and not (2)"));
+    let measurement = Measurement::new("difference/q2", "", Direction::Neither, Role::Diagnostic, reading);
+    made.evidence.measurements.push(StoredMeasurement { run_id: run.id, round, case, position, measurement });
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let found = set.rows().find(|row| row.metric.id == "elapsed/q2").unwrap().why_no_verdict().unwrap().reason_text();
+    assert_eq!(found, "the runs gave several answers to q2: (1) and not (2)");
+}

@@ -75,6 +75,7 @@ fn expected(reason: &NoVerdict) -> Option<(&'static str, &'static str)> {
         | NoVerdict::Diagnostic
         | NoVerdict::Apart(_)
         | NoVerdict::DifferentAnswers { .. }
+        | NoVerdict::UnstableAnswers { .. }
         | NoVerdict::CachedAnswers { .. } => return None,
     })
 }
@@ -89,6 +90,7 @@ fn each_reason_has_its_fix() {
         NoVerdict::UnequalDurability { a: Some(DurabilityTier::Durable), b: None },
         NoVerdict::DifferentRows(DifferentRows { what: Work::RowsReturned, script: None, a: 0.0, b: 1.0 }),
         NoVerdict::DifferentAnswers { query: "q2".to_owned(), how: None },
+        NoVerdict::UnstableAnswers { query: "q2".to_owned() },
         NoVerdict::CachedAnswers { query: "q2".to_owned(), runs: 3 },
         NoVerdict::SequentialOrder,
         NoVerdict::Voided { what: "client saturated".to_owned(), runs: 3 },
