@@ -71,8 +71,12 @@ impl Summary {
 
     /// Number of a class's executions that failed; `None` if the log does not say.
     pub fn failed_count(&self, class: &Class) -> Option<u64> {
-        let is_unknown = self.counts.iter().any(|counted| counted.reason == Reason::ErrorUnknown);
-        (class.errors > 0 || !is_unknown).then_some(class.errors)
+        (class.errors > 0 || self.says_failures()).then_some(class.errors)
+    }
+
+    /// Whether the log says of each execution whether it failed.
+    pub fn says_failures(&self) -> bool {
+        self.counts.iter().all(|counted| counted.reason != Reason::ErrorUnknown)
     }
 
     /// Sums the time of all executions.

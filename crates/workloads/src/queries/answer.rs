@@ -79,6 +79,11 @@ impl Answer {
         Answer { rows: 0, content: Content::Rows(Vec::new()) }
     }
 
+    /// Makes the answer of a statement that failed, the same for every error.
+    pub fn failed() -> Answer {
+        Answer { rows: 0, content: Content::Rows(vec!["failed".to_owned()]) }
+    }
+
     /// Makes an answer of a query's rows, in a form that engines share; `is_ordered` says that their order counts.
     pub fn from_rows(found: &Rows, is_ordered: bool) -> Answer {
         let (mut count, mut bytes) = (0, 0);

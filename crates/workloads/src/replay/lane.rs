@@ -1,11 +1,12 @@
 //! A connection of a replay: the statements of its sessions, one behind the other.
 
+use std::borrow::Cow;
 use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::pace::Due;
-use super::progress::{Ended, Progress};
+use super::progress::{CapturedEnd, Ended, Progress};
 use crate::dataset::Dialect;
 use crate::queries::{Answer, FirstAnswers};
 use crate::query_run::{QueryText, absence_of_failure};
@@ -30,7 +31,7 @@ pub struct Job {
     pub is_ordered: bool,
     pub due: Due,
     pub is_awaited: bool,
-    pub failed_in_capture: bool,
+    pub captured_end: CapturedEnd,
     /// Values in its text, which no report may have.
     pub values: Vec<String>,
 }
@@ -79,6 +80,7 @@ impl Lane<'_> {
                     }
                 },
             };
+            let compared = compared_answer(&job, &answer);
             self.progress.count_ended(Ended {
                 class: job.class,
                 number: job.number,
@@ -86,9 +88,9 @@ impl Lane<'_> {
                 room_bytes: job.room_bytes(),
                 elapsed_s,
                 lag,
-                failed_in_capture: job.failed_in_capture,
-                digest: answer.as_ref().map_or(0, |answer| mix_digest(job.position, answer)),
-                difference: answer.as_ref().ok().and_then(|answer| self.difference_from_first(&job, answer)),
+                captured_end: job.captured_end,
+                digest: compared.as_ref().map_or(0, |answer| mix_digest(job.position, answer)),
+                difference: compared.and_then(|answer| self.difference_from_first(&job, &answer)),
                 answer,
             });
         }
@@ -112,6 +114,15 @@ impl Lane<'_> {
             }
             thread::sleep(left.min(LONGEST_SLEEP));
         }
+    }
+}
+
+/// Chooses what is compared with other runs: the answer or, where the capture does not say what failed, that it failed.
+fn compared_answer<'a>(job: &Job, answer: &'a Result<Answer, String>) -> Option<Cow<'a, Answer>> {
+    match answer {
+        Ok(answer) => Some(Cow::Borrowed(answer)),
+        Err(_) if job.captured_end == CapturedEnd::Unsaid => Some(Cow::Owned(Answer::failed())),
+        Err(_) => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is measured of a replay: the time of each class of statements, its answers and errors, and how late the client was.
 
-use model::metric::{ALL_QUERIES, ANSWER};
+use model::metric::{ALL_QUERIES, ANSWER, DIFFERENCE};
 use model::{Absence, Direction, Mark, MarkKind, Measurement, Reading, Role};
 
 use super::pace::Pace;
@@ -33,8 +33,10 @@ impl Replaying {
             into.push(count_measurement(&format!("executions/{name}"), result.executed as f64));
             into.push(count_measurement(&format!("errors/{name}"), result.failed as f64));
             into.push(count_measurement(&format!("rows/{name}"), result.rows as f64));
-            if self.first_answers.is_some() && result.executed > result.failed {
-                into.push(class_answers_measurement(name, result));
+            if self.first_answers.is_some() && result.executed + result.unsaid_errors > result.failed {
+                // 52 bits, which a float holds exactly.
+                into.push(count_measurement(&format!("{ANSWER}/{name}"), (result.answers >> 12) as f64));
+                into.extend(result.difference.as_ref().map(|reason| difference_measurement(name, reason)));
             }
         }
         into.push(count_measurement("captured", self.source.captured as f64));
@@ -56,6 +58,7 @@ impl Replaying {
             Mark::new(MarkKind::Note, detail)
         }));
         outcome.marks.extend(classes().filter_map(|(class, result)| vanished_errors_note(class, result)));
+        outcome.marks.extend(classes().filter_map(|(class, result)| unsaid_errors_note(class, result)));
         outcome
     }
 }
@@ -84,16 +87,10 @@ fn class_time_measurement(class: &ReplayedClass, reading: Reading) -> Measuremen
     elapsed
 }
 
-/// Makes the measurement of the hash of a class's answers, or of how one differs from the experiment's first.
-fn class_answers_measurement(name: &str, result: &ClassResult) -> Measurement {
-    // 52 bits, which a float holds exactly.
-    let hash = count_measurement(&format!("{ANSWER}/{name}"), (result.answers >> 12) as f64);
-    match &result.difference {
-        Some(difference) => {
-            Measurement { reading: Reading::Unavailable(Absence::Wrong.with_reason(difference)), ..hash }
-        }
-        None => hash,
-    }
+/// Makes the measurement that says how an answer differs from the experiment's first.
+fn difference_measurement(name: &str, reason: &str) -> Measurement {
+    let reading = Reading::Unavailable(Absence::Wrong.with_reason(reason));
+    Measurement::new(&format!("{DIFFERENCE}/{name}"), "", Direction::Neither, Role::Diagnostic, reading)
 }
 
 /// Makes the measurement of how late statements were sent: the lag of a share of them.
@@ -118,4 +115,13 @@ fn vanished_errors_note(class: &ReplayedClass, result: &ClassResult) -> Option<M
         let detail = format!("{vanished} executions of {} failed in the capture and not here", class.name);
         Mark::new(MarkKind::Note, detail)
     })
+}
+
+/// Makes a note if executions of a class failed, and the capture does not say whether they failed there.
+fn unsaid_errors_note(class: &ReplayedClass, result: &ClassResult) -> Option<Mark> {
+    let cause = result.unsaid_cause.as_ref()?;
+    let (failed, of) = (result.unsaid_errors, result.executed);
+    let name = &class.name;
+    let detail = format!("{failed} of {of} executions of {name} failed, as they may have in the capture: {cause}");
+    Some(Mark::new(MarkKind::Note, detail))
 }

@@ -13,7 +13,7 @@ use formats::capture::{Recorded, SavedCapture};
 use super::lane::{Job, Lane};
 use super::order::IntervalOrder;
 use super::pace::{Due, Pace, scale_time};
-use super::progress::Progress;
+use super::progress::{CapturedEnd, Progress};
 use super::selection::SkippedCounts;
 use super::source::{Source, unreadable_capture};
 use super::statements::Statements;
@@ -109,6 +109,19 @@ impl Procedure for Replaying {
     /// None: the statements work on tables that étalon did not make.
     fn tables(&self) -> Tables {
         Tables::None
+    }
+}
+
+impl Replaying {
+    /// Tells how an execution ended in the capture, by the number of its error there.
+    ///
+    /// Where answers are not compared, nothing else than the capture says which errors are new: none is expected.
+    fn captured_end(&self, error: u64) -> CapturedEnd {
+        match error {
+            0 if self.source.says_failures || self.first_answers.is_none() => CapturedEnd::Succeeded,
+            0 => CapturedEnd::Unsaid,
+            _ => CapturedEnd::Failed,
+        }
     }
 }
 
@@ -209,7 +222,7 @@ impl<'a> Reader<'a> {
             is_ordered: statement.is_ordered,
             due: self.compute_due(one),
             is_awaited: self.replay.pace == Pace::None && packed.duration_us.is_some(),
-            failed_in_capture: packed.error > 0,
+            captured_end: self.replay.captured_end(packed.error),
             values: packed.literals.iter().chain(packed.parameters.iter().flatten()).cloned().collect(),
         }))
     }
@@ -298,6 +311,24 @@ mod tests {
         }
     }
 
+    fn job() -> Job {
+        Job {
+            class: 0,
+            number: 0,
+            position: 0,
+            sql: "SELECT 1".to_owned(),
+            is_ordered: false,
+            due: Due::At(Instant::now()),
+            is_awaited: false,
+            captured_end: CapturedEnd::Succeeded,
+            values: Vec::new(),
+        }
+    }
+
+    fn of_session(session: u64) -> Recorded {
+        Recorded { packed: Packed { session, ..Packed::default() }, class: 1 }
+    }
+
     #[test]
     fn a_session_that_was_not_surveyed_is_a_changed_file() {
         let source = Source { path: "shop.capture".to_owned(), connections: 1, ..Source::default() };
@@ -306,18 +337,6 @@ mod tests {
         let progress = Progress::new(1);
         let (sender, jobs) = channel();
         let mut reader = Reader::new(&replay, &Plain, &progress, vec![sender]);
-        let job = || Job {
-            class: 0,
-            number: 0,
-            position: 0,
-            sql: "SELECT 1".to_owned(),
-            is_ordered: false,
-            due: Due::At(Instant::now()),
-            is_awaited: false,
-            failed_in_capture: false,
-            values: Vec::new(),
-        };
-        let of_session = |session| Recorded { packed: Packed { session, ..Packed::default() }, class: 1 };
         assert!(reader.send(&of_session(1), job(), &|| false).unwrap());
         let failure = reader.send(&of_session(2), job(), &|| false).unwrap_err().to_string();
         assert!(failure.contains("shop.capture") && failure.contains("has changed since"), "{failure}");

@@ -28,10 +28,22 @@ pub struct ClassResult {
     pub cause: Option<String>,
     /// Executions that failed in the capture and not here.
     pub vanished_errors: u64,
+    /// Executions that failed here, of a capture that does not say which failed, with the cause of one.
+    pub unsaid_errors: u64,
+    pub unsaid_cause: Option<String>,
     /// Changes with any answer, whatever the order in which they come.
     pub answers: u64,
     /// How an answer differs from the first to the same execution.
     pub difference: Option<String>,
+}
+
+/// How an execution ended in the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CapturedEnd {
+    Succeeded,
+    Failed,
+    /// The log does not say whether it failed.
+    Unsaid,
 }
 
 /// One execution that has ended.
@@ -44,7 +56,7 @@ pub struct Ended {
     pub room_bytes: usize,
     pub elapsed_s: f64,
     pub lag: Duration,
-    pub failed_in_capture: bool,
+    pub captured_end: CapturedEnd,
     /// The answer, or why there is none.
     pub answer: Result<Answer, String>,
     /// The answer's part of [`ClassResult::answers`].
@@ -173,24 +185,29 @@ impl ClassResult {
     /// Adds an execution that has ended to its class's counts.
     fn count(&mut self, ended: Ended) {
         self.executed += 1;
-        match ended.answer {
-            Ok(answer) => {
+        match (ended.answer, ended.captured_end) {
+            (Ok(answer), captured_end) => {
                 self.rows += answer.row_count() as u64;
-                self.answers = self.answers.wrapping_add(ended.digest);
-                self.vanished_errors += u64::from(ended.failed_in_capture);
-                if !ended.failed_in_capture {
+                if captured_end == CapturedEnd::Failed {
+                    self.vanished_errors += 1;
+                } else {
                     self.timed += 1;
                     self.elapsed_s += ended.elapsed_s;
                 }
             }
-            Err(cause) => {
+            (Err(_), CapturedEnd::Failed) => self.failed += 1,
+            (Err(cause), CapturedEnd::Succeeded) => {
                 self.failed += 1;
-                if !ended.failed_in_capture {
-                    self.new_errors += 1;
-                    self.cause.get_or_insert(cause);
-                }
+                self.new_errors += 1;
+                self.cause.get_or_insert(cause);
+            }
+            (Err(cause), CapturedEnd::Unsaid) => {
+                self.failed += 1;
+                self.unsaid_errors += 1;
+                self.unsaid_cause.get_or_insert(cause);
             }
         }
+        self.answers = self.answers.wrapping_add(ended.digest);
         if let Some(difference) = ended.difference {
             self.difference.get_or_insert(difference);
         }

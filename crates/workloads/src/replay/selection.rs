@@ -49,7 +49,7 @@ impl Skipped {
     /// Words for the reason, that follow a number of executions.
     pub fn describe_reason(self) -> &'static str {
         match self {
-            Skipped::Database => "of another database",
+            Skipped::Database => "of another database, or of none",
             Skipped::Time => "outside `from` and `to`",
             Skipped::Session => "of sessions beyond `sessions`",
             Skipped::Class => "of classes that `only` does not name",

@@ -42,6 +42,8 @@ pub struct Source {
     pub connection_of: HashMap<u64, usize>,
     pub connections: usize,
     pub captured: u64,
+    /// Whether the capture says of each execution whether it failed.
+    pub says_failures: bool,
     pub skipped: SkippedCounts,
     /// When the first execution began that is replayed, since 1970.
     pub first_us: i64,
@@ -91,8 +93,10 @@ impl Source {
         };
         let Keys { database, sessions, only, from, to, .. } = keys;
         let chosen = format!("{path} {database:?} {sessions:?} {only:?} {from:?} {to:?}");
+        let says_failures = summary.says_failures();
+        let captured = summary.executions;
         let mut source =
-            Source { path: path.to_owned(), chosen, selection, captured: summary.executions, ..Source::default() };
+            Source { path: path.to_owned(), chosen, selection, captured, says_failures, ..Source::default() };
         if let Some(most) = keys.sessions {
             source.selection.sessions = Some(pick_sessions(source.survey(&capture)?.sessions, most as usize));
         }
@@ -161,8 +165,11 @@ fn sessions_of_database(capture: &SavedCapture, keys: &Keys) -> Result<Option<Ha
     databases.values().for_each(|name| *counts.entry(name).or_default() += 1);
     let mut names: Vec<(&str, usize)> = counts.into_iter().collect();
     names.sort_by_key(|(_, sessions)| Reverse(*sessions));
+    // Before a session has chosen a database, it is in none.
+    let is_one = names.iter().filter(|(name, _)| !name.is_empty()).count() == 1;
+    let only = names.iter().map(|(name, _)| *name).find(|name| is_one && !name.is_empty());
     let shown = names.iter().take(5).map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    match &keys.database {
+    match keys.database.as_deref().or(only) {
         None if names.len() < 2 => Ok(None),
         None => {
             let cause = format!("it has sessions of {} databases: {}", names.len(), shown);
@@ -170,7 +177,7 @@ fn sessions_of_database(capture: &SavedCapture, keys: &Keys) -> Result<Option<Ha
             Err(refuse_capture(&keys.capture, cause)
                 .with_hint(format!("name the one to replay: `database = \"{name}\"`")))
         }
-        Some(name) if names.iter().any(|(known, _)| known == name) => {
+        Some(name) if names.iter().any(|(known, _)| *known == name) => {
             Ok(Some(databases.iter().filter(|(_, of)| *of == name).map(|(session, _)| *session).collect()))
         }
         Some(name) => {
