@@ -102,7 +102,7 @@ pub enum Command {
     /// Find how many clients a system carries within a response time: `run` with `--p99`
     ///
     /// `etalon capacity postgres://me@db1/bench --p99 20ms --script my.sql`
-    #[command(mut_arg("p99", |p99| p99.required(true)))]
+    #[command(mut_arg("p99", |p99| p99.required(true)), mut_arg("pace", |pace| pace.hide(true)))]
     Capacity(RunArgs),
     /// Write a commented plan for systems: what `run` with the same words would do
     Init(InitArgs),

@@ -393,6 +393,9 @@ fn not_with_a_plan(source: &PlanSource) -> CliError {
             format!("`--set 'benchmarks.*.promise.response_p99={p99}'` changes the plan's"),
         );
     }
+    if let Some(pace) = &question.pace {
+        return refuse(format!("`--pace {pace}`"), format!("`--set 'benchmarks.*.pace={pace}'` changes the plan's"));
+    }
     let most = question.max_clients.as_deref().unwrap_or_default();
     refuse(
         format!("`--max-clients {most}`"),
