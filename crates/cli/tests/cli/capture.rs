@@ -144,7 +144,7 @@ fn a_capture_is_shown_without_a_value() {
     assert!(entries.into_iter().all(|name| !name.to_string_lossy().starts_with(".etalon")), "no draft is left");
 }
 
-fn mariadb_answer(server: &Database, sql: &str) -> String {
+pub fn mariadb_answer(server: &Database, sql: &str) -> String {
     let mut client = mariadb_command(server);
     client.args(["-Nse", sql]);
     answer(client, &[]).unwrap()

@@ -53,6 +53,8 @@ mod releases;
 mod remedies;
 mod remembered;
 mod replay;
+mod replay_bars;
+mod replay_mysql;
 mod reset;
 mod results;
 mod row_locks;

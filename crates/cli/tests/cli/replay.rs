@@ -21,7 +21,7 @@ const CLIENTS: u64 = 3;
 const TRANSACTIONS: u64 = 10;
 
 /// A server with the orders in two databases, and the capture of a load of the first, `shop.capture`.
-fn captured(scene: &Scene) -> Database {
+pub fn captured(scene: &Scene) -> Database {
     let mut server = fresh_postgres();
     ["a", "b"].into_iter().for_each(|database| psql(server.port, database, ORDERS));
     let logs = log_statements(&mut server);
@@ -40,17 +40,25 @@ fn captured(scene: &Scene) -> Database {
     server
 }
 
-fn systems(server: &Database) -> [String; 2] {
+pub fn systems(server: &Database) -> [String; 2] {
     let url = |database| format!("postgres://{ROLE}@127.0.0.1:{}/{database}?sslmode=disable", server.port);
     [format!("old={}", url("a")), format!("new={}", url("b"))]
 }
 
-fn store_in(scene: &Scene, folder: &str) -> PathBuf {
+/// The name of the class that has this text.
+pub fn class_name(scene: &Scene, text: &str) -> String {
+    let shown: Value = serde_json::from_str(&scene.etalon(&["show", "shop.capture", "--json"]).stdout).unwrap();
+    let classes = shown["classes"].as_array().unwrap();
+    let found = classes.iter().find(|class| class["text"].as_str().unwrap().contains(text));
+    found.unwrap_or_else(|| panic!("{text}: {shown}"))["name"].as_str().unwrap().to_owned()
+}
+
+pub fn store_in(scene: &Scene, folder: &str) -> PathBuf {
     let mut files = fs::read_dir(scene.path().join(folder)).unwrap().map(|entry| entry.unwrap().path());
     files.find(|path| path.extension().is_some_and(|ending| ending == "etalon")).unwrap()
 }
 
-fn rows(scene: &Scene, folder: &str, more: &[&str]) -> Vec<Value> {
+pub fn rows(scene: &Scene, folder: &str, more: &[&str]) -> Vec<Value> {
     let store = store_in(scene, folder);
     let shown = scene.etalon(&[&["compare", store.to_str().unwrap(), "--json"], more].concat());
     let value: Value = serde_json::from_str(&shown.stdout).unwrap();
@@ -58,7 +66,7 @@ fn rows(scene: &Scene, folder: &str, more: &[&str]) -> Vec<Value> {
 }
 
 /// The mean of a metric on the first system, which all runs must agree on.
-fn count(rows: &[Value], metric: &str) -> u64 {
+pub fn count(rows: &[Value], metric: &str) -> u64 {
     let row = rows.iter().find(|row| row["metric"] == metric).unwrap_or_else(|| panic!("{metric}: {rows:?}"));
     let [a, b] = ["a", "b"].map(|side| row[side]["estimate"].as_f64().unwrap_or_else(|| panic!("{row}")));
     assert_eq!(a, b, "{metric}");
@@ -80,13 +88,7 @@ fn a_capture_is_replayed_and_the_class_without_its_index_is_first() {
     assert_eq!(primary[0]["metric"], "elapsed/all");
     let slower = primary[1];
     assert_eq!(slower["verdict"], "slower", "{slower}");
-    let shown: Value = serde_json::from_str(&scene.etalon(&["show", "shop.capture", "--json"]).stdout).unwrap();
-    let classes = shown["classes"].as_array().unwrap();
-    let name = |text: &str| {
-        let class = classes.iter().find(|class| class["text"].as_str().unwrap().contains(text)).unwrap();
-        class["name"].as_str().unwrap().to_owned()
-    };
-    let by_customer = name("where customer = ?");
+    let by_customer = class_name(&scene, "where customer = ?");
     assert_eq!(slower["metric"], format!("elapsed/{by_customer}").as_str());
     let counts = rows(&scene, "out", &["--metrics", "captured,executed,skipped,executions,errors,send_lag_p99"]);
     let executed = 2 * CLIENTS * TRANSACTIONS;
