@@ -34,6 +34,8 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "capacity-postgres", text: include_str!("../../../plans/capacity-postgres.toml") },
     BuiltIn { name: "order-entry", text: include_str!("../../../plans/order-entry.toml") },
     BuiltIn { name: "order-entry-engines", text: include_str!("../../../plans/order-entry-engines.toml") },
+    BuiltIn { name: "analytics", text: include_str!("../../../plans/analytics.toml") },
+    BuiltIn { name: "analytics-engines", text: include_str!("../../../plans/analytics-engines.toml") },
     BuiltIn { name: "smack-select", text: include_str!("../../../plans/smack-select.toml") },
     BuiltIn { name: "smack-update", text: include_str!("../../../plans/smack-update.toml") },
     BuiltIn { name: "sqlserver-pages", text: include_str!("../../../plans/sqlserver-pages.toml") },

@@ -9,7 +9,11 @@ use crate::spatial::mean_of_runs;
 use crate::views::{Column, Entry, Family, Form, Table, View};
 
 const QUERIES: &str = "queries";
+const ANALYTICS: &str = "analytics";
 const REPLAY: &str = "replay";
+
+/// What must be said wherever a result of `analytics` is.
+const DERIVED: &str = "analytics is derived from the TPC-H specification and not comparable with published TPC results";
 
 /// The user's own queries.
 pub const FAMILY: Family = Family {
@@ -25,6 +29,25 @@ pub const FAMILY: Family = Family {
     views: |evidence, _| views_of(evidence, QUERIES),
     compared: |_| Vec::new(),
 };
+
+/// The queries that étalon brings.
+pub const ANALYTICS_FAMILY: Family = Family {
+    name: ANALYTICS,
+    part: [
+        "Analytics",
+        "What each query takes",
+        "Derived from the TPC-H specification; not comparable with published TPC results. The times of all queries add up to the whole; what \
+         each gains or loses is a part of that. The largest change comes first. Whether a change is sure stands in the table above.",
+    ],
+    footnote: "Derived from the TPC-H specification; not comparable with published TPC results. Times are means of the runs.",
+    views: |evidence, _| views_of(evidence, ANALYTICS),
+    ..FAMILY
+};
+
+/// The origin of `analytics`, for experiments that have such cases.
+pub fn workload_origin(evidence: &Evidence) -> Option<&'static str> {
+    evidence.cases.iter().any(|case| case.workload == ANALYTICS).then_some(DERIVED)
+}
 
 /// The statements of a capture.
 pub const REPLAY_FAMILY: Family = Family {

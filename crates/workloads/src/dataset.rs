@@ -25,6 +25,7 @@ pub enum ColumnKind {
     VarChar(u32),
     /// Digits in all, and after the point.
     Decimal(u32, u32),
+    Date,
     Timestamp,
 }
 
@@ -248,6 +249,7 @@ pub trait Dialect: Sync {
             ColumnKind::Char(length) => format!("CHAR({length})"),
             ColumnKind::VarChar(most) => format!("VARCHAR({most})"),
             ColumnKind::Decimal(digits, places) => format!("DECIMAL({digits}, {places})"),
+            ColumnKind::Date => "DATE".to_owned(),
             ColumnKind::Timestamp => "TIMESTAMP".to_owned(),
         }
     }

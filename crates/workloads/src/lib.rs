@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod analytics;
 pub mod backup;
 pub mod contents;
 pub mod creation;
@@ -40,6 +41,7 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &pages::Pages,
     &spatial::Spatial,
     &queries::Queries,
+    &analytics::Analytics,
     &replay::Replay,
     &backup::Backup,
     &disk::DiskWorkload,

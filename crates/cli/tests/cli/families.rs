@@ -55,6 +55,34 @@ fn spatial_queries_on_three_engines_have_verdicts_where_answers_are_right() {
 }
 
 #[test]
+fn analytic_queries_on_three_engines_give_the_known_answers() {
+    let scene = Scene::new();
+    let changes = [SIX_ROUNDS, "benchmarks.*.scale=0.01", "schedule.duration=200ms"];
+    let object = run(&scene, "analytics-engines", &changes);
+    for number in 1..=22 {
+        // No verdict but by a comparison with PostgreSQL of MariaDB and SQLite, and MySQL where it is.
+        assert!(verdicts(&object, &format!("elapsed/q{number:02}")).len() >= 2, "q{number:02}");
+    }
+    let text = scene.etalon(&["compare", scene.store().to_str().unwrap()]).stdout.replace('\n', " ");
+    assert!(text.contains("All 22 queries gave the same answers"), "{text}");
+    let origin = "analytics is derived from the TPC-H specification and not comparable with published TPC results";
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(origin), "{text}");
+}
+
+#[test]
+fn analytic_queries_are_chosen_and_an_unknown_one_is_refused() {
+    let scene = Scene::new();
+    let ran = scene.etalon(&["plan", "analytics", "--set", "benchmarks.*.queries=q23"]);
+    ran.says(2, &["there is no query `q23`", "`all`, or some of q01 to q22"]);
+    let changes = ["benchmarks.*.queries=q06, q13", "benchmarks.*.scale=0.01", "schedule.rounds=1"];
+    let object = run(&scene, "analytics", &changes);
+    let judged = object["comparisons"].as_array().unwrap().iter();
+    let parts = judged.filter_map(|row| row["metric"].as_str()?.strip_prefix("elapsed/"));
+    let parts: std::collections::BTreeSet<&str> = parts.collect();
+    assert_eq!(parts, ["all", "geomean", "q06", "q13"].into());
+}
+
+#[test]
 fn backups_of_three_engines_have_verdicts() {
     let changes = [SIX_ROUNDS, "benchmarks.*.size_mib=2", "benchmarks.*.codec=zstd"];
     let object = run(&Scene::new(), "backup-engines", &changes);

@@ -129,6 +129,7 @@ impl Dialect for MySqlDialect {
             ColumnKind::Char(length) => format!("CHAR({length})"),
             ColumnKind::VarChar(most) => format!("VARCHAR({most})"),
             ColumnKind::Decimal(digits, places) => format!("DECIMAL({digits}, {places})"),
+            ColumnKind::Date => "DATE".to_owned(),
             // `TIMESTAMP` converts between time zones and ends in 2038.
             ColumnKind::Timestamp => "DATETIME".to_owned(),
         }

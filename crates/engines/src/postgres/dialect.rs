@@ -87,6 +87,7 @@ impl Dialect for PostgresDialect {
             ColumnKind::Char(length) => format!("character({length})"),
             ColumnKind::VarChar(most) => format!("character varying({most})"),
             ColumnKind::Decimal(digits, places) => format!("numeric({digits}, {places})"),
+            ColumnKind::Date => "date".to_owned(),
             ColumnKind::Timestamp => "timestamp".to_owned(),
         }
     }

@@ -66,6 +66,7 @@ impl Dialect for SqliteDialect {
             ColumnKind::Char(length) => format!("CHAR({length})"),
             ColumnKind::VarChar(most) => format!("VARCHAR({most})"),
             ColumnKind::Decimal(digits, places) => format!("DECIMAL({digits}, {places})"),
+            ColumnKind::Date => "DATE".to_owned(),
             ColumnKind::Timestamp => "TIMESTAMP".to_owned(),
         }
     }

@@ -38,6 +38,7 @@ impl Dialect for TSql {
             ColumnKind::Char(length) => format!("char({length})"),
             ColumnKind::VarChar(most) => format!("varchar({most})"),
             ColumnKind::Decimal(digits, places) => format!("decimal({digits}, {places})"),
+            ColumnKind::Date => "date".to_owned(),
             // `timestamp` is a row version here. Six digits of a second, like other engines.
             ColumnKind::Timestamp => "datetime2(6)".to_owned(),
         }

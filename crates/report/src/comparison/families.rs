@@ -15,7 +15,7 @@ use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, stats_directio
 use super::set::Rules;
 
 /// Workloads whose statements are a family of their own. They only read.
-const OF_QUERIES: [&str; 2] = ["queries", "replay"];
+const OF_QUERIES: [&str; 3] = ["queries", "analytics", "replay"];
 
 /// Whether a case's workload times queries, each by itself.
 pub(super) fn is_of_queries(case: &Case) -> bool {

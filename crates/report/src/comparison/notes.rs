@@ -18,7 +18,7 @@ use super::row::NoVerdict;
 use super::set::{AllowedBy, OneSided, Rules, Table, TimeOrder};
 use crate::evidence::{BUILD, CLIENT_HOST, Evidence, HOST_BUILD, IMPORTED};
 use crate::number::{Script, count_noun, percent_text};
-use crate::{labels, order_entry};
+use crate::{labels, order_entry, queries};
 
 /// [`store::Header::build`] with comparable figures.
 const RELEASE: &str = "release";
@@ -174,11 +174,11 @@ fn workload_notes(evidence: &Evidence, tables: &[Table]) -> impl Iterator<Item =
 
 /// Says what restricts publication, by a system's licence or the workload's origin.
 fn publication_notes(evidence: &Evidence) -> Vec<String> {
-    let origin = order_entry::workload_origin(evidence).map(str::to_owned);
+    let origins = order_entry::workload_origin(evidence).into_iter().chain(queries::workload_origin(evidence));
     texts_of_fact(evidence, PUBLICATION)
         .into_iter()
         .map(|(system, restriction)| format!("before this is published: {restriction} ({system})"))
-        .chain(origin)
+        .chain(origins.map(str::to_owned))
         .collect()
 }
 

@@ -39,12 +39,13 @@ pub struct Family {
 }
 
 /// Every workload that has views.
-pub const FAMILIES: [&Family; 6] = [
+pub const FAMILIES: [&Family; 7] = [
     &order_entry::FAMILY,
     &pages::FAMILY,
     &spatial::FAMILY,
     &backup::FAMILY,
     &queries::FAMILY,
+    &queries::ANALYTICS_FAMILY,
     &queries::REPLAY_FAMILY,
 ];
 

@@ -12,17 +12,17 @@ use std::sync::Arc;
 
 use model::{Point, WorkloadSpec};
 
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Tables};
 use crate::workload::{Action, Grants, Task, Workload};
 use load::error::Failure;
-use procedure::Asking;
 
 pub(crate) use answer::Answer;
 pub use answer::FirstAnswers;
 pub(crate) use cache::without_rewording;
+pub(crate) use procedure::Asking;
 pub(crate) use remembered::non_query_kind;
 pub use remembered::{LeftOut, Picked, Picking, Remembered, StatementStatistics, Use, pick_slowest, statement_name};
-pub(crate) use source::is_ordered;
+pub(crate) use source::{KnownAnswer, Query, is_ordered};
 pub use source::{has_queries, is_query_file};
 
 model::keys! {
@@ -66,6 +66,7 @@ impl Workload for Queries {
             queries,
             clients: keys.clients as usize,
             first_answers: keys.compare_answers.then(|| Arc::clone(&grants.first_answers)),
+            tables: Tables::None,
         };
         Ok(Task {
             dataset: Dataset { name: "the tables that are there".to_owned(), ..Dataset::default() },

@@ -29,11 +29,14 @@ const MOST_EXECUTIONS: usize = 10_000;
 const NO_PLANS: &str = "étalon reads no plans of this engine";
 
 pub struct Asking {
+    /// The files that are asked, or the name of those that étalon brings.
     pub files: String,
     pub queries: Vec<Query>,
     pub clients: usize,
     /// `None`: answers are not compared.
     pub first_answers: Option<Arc<FirstAnswers>>,
+    /// Whose tables are asked.
+    pub tables: Tables,
 }
 
 struct Asked<'a> {
@@ -55,10 +58,24 @@ struct Asked<'a> {
     is_cached: bool,
 }
 
-impl Asked<'_> {
-    /// Drops executions beyond the last whole pass through the rows of parameters; fails the query if there is no such pass.
-    ///
-    /// The means of sides that reached different rows are not those of one question.
+impl<'a> Asked<'a> {
+    fn new(query: &'a Query) -> Asked<'a> {
+        Asked {
+            query,
+            check: Ok(()),
+            answer: None,
+            difference: None,
+            plan: None,
+            digests: BTreeMap::new(),
+            executions_s: Vec::new(),
+            first_rows_s: Vec::new(),
+            cpu_s: Reading::unavailable("it was not run"),
+            is_cached: false,
+        }
+    }
+
+    /// Keeps the executions of whole passes through the rows of parameters: the means of sides that reached different rows are not
+    /// those of one question.
     fn keep_whole_passes(&mut self, rows: usize) {
         let done = self.executions_s.len();
         let whole = done - done % rows;
@@ -75,12 +92,15 @@ impl Asked<'_> {
         self.executions_s.truncate(whole);
     }
 
-    /// Marks the answer as wrong if it has not as many rows as the query's file expects.
-    fn expect_rows(&mut self, expected: Option<usize>, answer: &Result<Answer, NoValue>) {
-        if let (Some(rows), Ok(answer)) = (expected, answer)
-            && answer.row_count() != rows
-        {
-            self.check = Err(Absence::Wrong.with_reason(format!("{} rows and not {rows}", answer.row_count())));
+    /// Marks the answer as wrong if it is not what the query's file expects.
+    fn expect_answer(&mut self, file: &QueryFile, answer: &Result<Answer, NoValue>) {
+        let Ok(answer) = answer else { return };
+        let found = answer.row_count();
+        if let Some(rows) = file.expected_rows.filter(|rows| *rows != found) {
+            self.check = Err(Absence::Wrong.with_reason(format!("{found} rows and not {rows}")));
+        } else if file.expected_digest.is_some_and(|digest| digest as f64 != answer.digest()) {
+            let reason = format!("{found} rows, as many as are known, of another content");
+            self.check = Err(Absence::Wrong.with_reason(reason));
         }
     }
 }
@@ -90,7 +110,7 @@ impl Procedure for Asking {
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let mut sessions = Vec::with_capacity(self.clients);
         for _ in 0..self.clients {
-            sessions.push(context.system.connect_session(SessionKind::OnTablesOfOthers)?);
+            sessions.push(context.system.connect_session(self.session_kind())?);
         }
         let mut asked: Vec<Option<Asked<'_>>> = self.queries.iter().map(|_| None).collect();
         for (done, index) in shuffled_order(self.queries.len(), context.seed).into_iter().enumerate() {
@@ -115,9 +135,15 @@ impl Procedure for Asking {
         true
     }
 
-    /// None: the queries read tables that étalon did not make.
+    fn session_kind(&self) -> SessionKind {
+        match self.tables {
+            Tables::Own => SessionKind::Plain,
+            Tables::None => SessionKind::OnTablesOfOthers,
+        }
+    }
+
     fn tables(&self) -> Tables {
-        Tables::None
+        self.tables
     }
 }
 
@@ -130,18 +156,7 @@ impl Asking {
         sessions: &mut [Box<dyn Session>],
     ) -> Result<Option<Asked<'a>>, Failure> {
         let dialect = context.system.dialect();
-        let mut asked = Asked {
-            query,
-            check: Ok(()),
-            answer: None,
-            difference: None,
-            plan: None,
-            digests: BTreeMap::new(),
-            executions_s: Vec::new(),
-            first_rows_s: Vec::new(),
-            cpu_s: Reading::unavailable("it was not run"),
-            is_cached: false,
-        };
+        let mut asked = Asked::new(query);
         let file = match query.for_engine(dialect) {
             Ok(file) => file,
             Err(reason) => {
@@ -155,7 +170,7 @@ impl Asking {
         let wording = if can_tell { Wording::Reworded } else { Wording::AsWritten };
         let executed = question.execute_all(sessions, 0, wording)?;
         let reworded_s = executed.elapsed_s;
-        asked.expect_rows(file.expected_rows, &executed.answer);
+        asked.expect_answer(file, &executed.answer);
         self.take_answer(&mut asked, executed.answer);
         asked.plan = Some(question.read_plans(sessions)?);
         let hits_before = cache::read_cache_hits(&question, sessions)?;
@@ -170,7 +185,7 @@ impl Asking {
             let executed = question.execute_all(sessions, row, Wording::AsWritten)?;
             asked.executions_s.push(executed.elapsed_s);
             asked.first_rows_s.extend(executed.first_row_s);
-            asked.expect_rows(file.expected_rows, &executed.answer);
+            asked.expect_answer(file, &executed.answer);
             match (&file.parameters, executed.answer) {
                 (Some(parameters), Ok(answer)) if row > 0 => {
                     let with = parameters.describe_row(row, dialect);
@@ -455,5 +470,34 @@ impl Asking {
             .collect();
         outcome.elapsed_s = asked.iter().flat_map(|one| &one.executions_s).sum();
         outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source::{AsWritten, KnownAnswer};
+    use super::*;
+    use crate::rows::{Rows, Value};
+
+    /// The ordered answer with these numbers as its rows.
+    fn answer_of(numbers: &[i64]) -> Answer {
+        let mut rows = Rows::default();
+        numbers.iter().for_each(|number| rows.push_row([Value::Int(*number)].into_iter()));
+        Answer::from_rows(&rows, true)
+    }
+
+    #[test]
+    fn an_answer_that_is_not_the_known_one_is_wrong() {
+        let known = KnownAnswer { rows: 3, digest: answer_of(&[1, 2, 3]).digest() as u64 };
+        let query = Query::from_own_text("q", "SELECT a FROM t ORDER BY a".to_owned(), Some(known)).unwrap();
+        let file = query.for_engine(&AsWritten).unwrap();
+        let check_of = |numbers: &[i64]| {
+            let mut asked = Asked::new(&query);
+            asked.expect_answer(file, &Ok(answer_of(numbers)));
+            asked.check.map_err(|wrong| wrong.reason)
+        };
+        assert_eq!(check_of(&[1, 2, 3]), Ok(()));
+        assert_eq!(check_of(&[1, 2]).unwrap_err(), "2 rows and not 3");
+        assert_eq!(check_of(&[1, 2, 4]).unwrap_err(), "3 rows, as many as are known, of another content");
     }
 }

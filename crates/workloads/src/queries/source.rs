@@ -35,6 +35,8 @@ pub struct QueryFile {
     text: String,
     /// The line `-- expect-rows: 12`.
     pub expected_rows: Option<usize>,
+    /// The hash of the answer that is known, where étalon brings the query.
+    pub expected_digest: Option<u64>,
     /// The line `-- timeout: 30s`.
     pub timeout: Option<Duration>,
     /// The line `-- parameters: file.csv`.
@@ -89,7 +91,25 @@ pub fn read_queries(files: &str, texts: &Texts) -> Result<Vec<Query>, Failure> {
     }
 }
 
-/// Makes the failure of a file of queries.
+/// The answer to a query that an independent program gave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KnownAnswer {
+    pub rows: usize,
+    /// As [`super::Answer::digest`] gives it.
+    pub digest: u64,
+}
+
+impl Query {
+    /// Makes a query of a text that étalon brings, for all engines.
+    pub fn from_own_text(name: &str, text: String, known: Option<KnownAnswer>) -> Result<Query, Failure> {
+        let mut file = QueryFile::from_text(format!("{name}{ENDING}"), text, &Texts::Files)?;
+        file.expected_rows = known.map(|known| known.rows);
+        file.expected_digest = known.map(|known| known.digest);
+        Ok(Query { name: name.to_owned(), texts: [(String::new(), file)].into() })
+    }
+}
+
+/// The failure of a file of queries.
 fn refuse_queries(path: &str, cause: &dyn std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("read the queries `{path}`"), cause)
 }
@@ -180,6 +200,7 @@ impl QueryFile {
     fn from_text(path: String, text: String, texts: &Texts) -> Result<QueryFile, Failure> {
         let file = QueryFile {
             expected_rows: expected_rows(&path, &text)?,
+            expected_digest: None,
             timeout: query_timeout(&path, &text)?,
             parameters: query_parameters(&path, &text, texts)?,
             text,
@@ -265,7 +286,7 @@ pub(super) fn has_nested_comment(sql: &str) -> bool {
 }
 
 /// Statements as their file has them.
-struct AsWritten;
+pub(super) struct AsWritten;
 
 impl Dialect for AsWritten {
     fn placeholder(&self, _number: usize) -> String {
