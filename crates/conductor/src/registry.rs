@@ -143,12 +143,13 @@ impl Registry {
         if schedule.caches == Caches::Warmed {
             return Ok(());
         }
-        if task.tables() == Tables::None && matches!(task.action, Action::Step(_)) {
-            let cause = "each query is asked once before it is timed, which fills the caches again";
-            return Err(Failure::new(FailureKind::Plan, "use `schedule.caches = \"cold\"` with queries", cause)
-                .with_hint("leave `schedule.caches` out"));
+        let empties_itself = matches!(&task.action, Action::Step(procedure) if procedure.empties_caches());
+        if !empties_itself && task.tables() == Tables::None && matches!(task.action, Action::Step(_)) {
+            let cause = "what is asked before fills the caches again";
+            let tried = "use `schedule.caches = \"cold\"` with this workload";
+            return Err(Failure::new(FailureKind::Plan, tried, cause).with_hint("leave `schedule.caches` out"));
         }
-        if task.tables() == Tables::None || task.dataset.tables.is_empty() {
+        if !empties_itself && (task.tables() == Tables::None || task.dataset.tables.is_empty()) {
             return Ok(());
         }
         // Opening the system says why it cannot be resolved.

@@ -129,6 +129,11 @@ pub trait Procedure: Send + Sync {
         Tables::Own
     }
 
+    /// Whether it empties the caches itself before whatever it measures, where the plan has `caches = "cold"`.
+    fn empties_caches(&self) -> bool {
+        false
+    }
+
     /// Number of connections at a time, not counting the one or two that the procedure asks by.
     fn connections(&self) -> u64 {
         0

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::metric::{ALL_QUERIES, ANSWER, CACHED, MEAN_OF_QUERIES};
-use model::{Absence, Length, Mark, MarkKind, Measurement, NoValue, QueryPlan, Reading, Role, Schedule};
+use model::{Absence, Caches, Length, Mark, MarkKind, Measurement, NoValue, QueryPlan, Reading, Role, Schedule};
 
 use super::answer::{Answer, FirstAnswers};
 use super::cache;
@@ -108,10 +108,7 @@ impl<'a> Asked<'a> {
 impl Procedure for Asking {
     /// Asks all queries in a random order, each for its answer and then as often as its share of the run allows.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
-        let mut sessions = Vec::with_capacity(self.clients);
-        for _ in 0..self.clients {
-            sessions.push(context.system.connect_session(self.session_kind())?);
-        }
+        let mut sessions = self.open_sessions(context)?;
         let mut asked: Vec<Option<Asked<'_>>> = self.queries.iter().map(|_| None).collect();
         for (done, index) in shuffled_order(self.queries.len(), context.seed).into_iter().enumerate() {
             let query = &self.queries[index];
@@ -135,6 +132,10 @@ impl Procedure for Asking {
         true
     }
 
+    fn empties_caches(&self) -> bool {
+        true
+    }
+
     fn session_kind(&self) -> SessionKind {
         match self.tables {
             Tables::Own => SessionKind::Plain,
@@ -148,12 +149,24 @@ impl Procedure for Asking {
 }
 
 impl Asking {
-    /// Asks a query for its answer, which warms the caches too, then times it if it has one; `None` after an interrupt.
+    fn open_sessions(&self, context: &StepContext<'_>) -> Result<Vec<Box<dyn Session>>, Failure> {
+        (0..self.clients).map(|_| context.system.connect_session(self.session_kind())).collect()
+    }
+
+    /// Empties the caches of the server and of the operating system; the clients connect again.
+    fn empty_caches(&self, context: &StepContext<'_>, sessions: &mut Vec<Box<dyn Session>>) -> Result<(), Failure> {
+        sessions.clear();
+        context.system.empty_caches()?;
+        *sessions = self.open_sessions(context)?;
+        Ok(())
+    }
+
+    /// Asks a query for its answer, which warms the caches too, then times it if it has one. `None` if the user interrupted.
     fn ask_and_time<'a>(
         &self,
         query: &'a Query,
         context: &StepContext<'_>,
-        sessions: &mut [Box<dyn Session>],
+        sessions: &mut Vec<Box<dyn Session>>,
     ) -> Result<Option<Asked<'a>>, Failure> {
         let dialect = context.system.dialect();
         let mut asked = Asked::new(query);
@@ -166,7 +179,8 @@ impl Asking {
         };
         let question = Question::new(file, dialect, self.first_answers.is_some())?;
         // The first row of parameters in every run, so that all runs have one answer in common.
-        let can_tell = cache::can_detect_cache(context.system);
+        let is_cold = context.schedule.caches == Caches::Cold;
+        let can_tell = !is_cold && cache::can_detect_cache(context.system);
         let wording = if can_tell { Wording::Reworded } else { Wording::AsWritten };
         let executed = question.execute_all(sessions, 0, wording)?;
         let reworded_s = executed.elapsed_s;
@@ -176,10 +190,19 @@ impl Asking {
         let hits_before = cache::read_cache_hits(&question, sessions)?;
         let share = Share::new(context.schedule, self.queries.len());
         let rows = shuffled_order(file.parameters.as_ref().map_or(1, Parameters::row_count), context.seed);
-        let watch = Stopwatch::start(context.system);
-        while asked.check.is_ok() && share.has_room_after(&asked.executions_s) {
+        let (watch, started) = (Stopwatch::start(context.system), Instant::now());
+        loop {
+            // What it takes to empty the caches is of the query's share, too.
+            let measured_s: f64 = asked.executions_s.iter().sum();
+            let spent_s = if is_cold { started.elapsed().as_secs_f64() } else { measured_s };
+            if asked.check.is_err() || !share.has_room_after(asked.executions_s.len(), spent_s) {
+                break;
+            }
             if context.is_interrupted() {
                 return Ok(None);
+            }
+            if is_cold {
+                self.empty_caches(context, sessions)?;
             }
             let row = rows[asked.executions_s.len() % rows.len()];
             let executed = question.execute_all(sessions, row, Wording::AsWritten)?;
@@ -195,6 +218,7 @@ impl Asking {
             }
         }
         asked.cpu_s = match watch.spent_since_start(context.system).cpu_s {
+            _ if is_cold => Reading::unavailable("emptying the caches takes time of the processors, too"),
             Reading::Value(all) => Reading::Value(all / asked.executions_s.len().max(1) as f64),
             unavailable => unavailable,
         };
@@ -401,12 +425,10 @@ impl Share {
         }
     }
 
-    /// Whether another execution fits, if it takes as long as those before; the first always does.
-    fn has_room_after(&self, executions_s: &[f64]) -> bool {
-        let spent: f64 = executions_s.iter().sum();
-        let done = executions_s.len();
+    /// Tells whether another execution fits, if it takes as long as those before; the first always does.
+    fn has_room_after(&self, done: usize, spent_s: f64) -> bool {
         let fits = match self {
-            Share::Time(length) => spent + spent / done.max(1) as f64 <= length.as_secs_f64(),
+            Share::Time(length) => spent_s + spent_s / done.max(1) as f64 <= length.as_secs_f64(),
             Share::Executions(count) => done < *count,
         };
         done == 0 || (fits && done < MOST_EXECUTIONS)
