@@ -48,6 +48,7 @@ mod own_limits;
 mod power;
 mod published;
 mod queries;
+mod query_bars;
 #[path = "../../../conductor/tests/shared/releases.rs"]
 mod releases;
 mod remedies;
