@@ -332,12 +332,13 @@ mod tests {
     /// All rows of a table by index, from the last one on or from the first.
     fn rows_by_index(table: PackTable, scale: f64) -> Vec<Vec<Datum>> {
         let (count, rule) = table_rows(table, scale);
-        let row_at = |index| {
-            let mut row = Vec::new();
-            rule(index, &mut row);
-            row
-        };
-        (0..count).map(row_at).collect()
+        (0..count)
+            .map(|index| {
+                let mut row = Vec::new();
+                rule(index, &mut row);
+                row
+            })
+            .collect()
     }
 
     #[test]
