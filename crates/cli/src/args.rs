@@ -217,6 +217,9 @@ pub struct Question {
     /// It stands in the report and in the names of the files
     #[arg(long, value_name = "NAME", help_heading = heading::OUTPUT)]
     pub name: Option<String>,
+    /// Set for a line that étalon suggests: its plan is made and checked, no system is asked, and no program looked for
+    #[arg(skip)]
+    pub is_only_checked: bool,
 }
 
 /// What plan to use.

@@ -13,17 +13,31 @@ pub struct CliError {
     /// Lines shown under the message.
     pub context: Vec<String>,
     pub hints: Vec<String>,
+    /// The argument that names nothing, where that is what is wrong.
+    pub unknown_word: Option<String>,
 }
 
 impl CliError {
     /// Makes an error for what the user wrote wrongly, with its exit code.
     pub fn user_error(message: impl Into<String>) -> CliError {
-        CliError { exit: Exit::UserError, message: message.into(), context: Vec::new(), hints: Vec::new() }
+        CliError {
+            exit: Exit::UserError,
+            message: message.into(),
+            context: Vec::new(),
+            hints: Vec::new(),
+            unknown_word: None,
+        }
     }
 
     /// Makes an error for what could not be done, with its exit code.
     pub fn could_not_run(message: impl Into<String>) -> CliError {
         CliError { exit: Exit::CouldNotRun, ..CliError::user_error(message) }
+    }
+
+    /// Says which argument names nothing.
+    #[must_use]
+    pub fn with_unknown_word(self, word: &str) -> CliError {
+        CliError { unknown_word: Some(word.to_owned()), ..self }
     }
 
     /// Adds a line of context.
@@ -54,9 +68,8 @@ impl From<&Failure> for CliError {
     fn from(failure: &Failure) -> CliError {
         CliError {
             exit: exit_of_failure(failure.kind),
-            message: failure.to_string(),
-            context: Vec::new(),
             hints: failure.hint.clone().into_iter().collect(),
+            ..CliError::user_error(failure.to_string())
         }
     }
 }
@@ -101,7 +114,7 @@ impl From<ExperimentError> for CliError {
             }
             ExperimentError::Fleet(failure) => CliError::from(&failure),
             ExperimentError::FactsChanged { .. } => CliError::user_error(message).with_hint(
-                "put it back as it was and resume, or run the plan anew: runs of different systems do not mix",
+                "put it back as it was and resume, or run the plan again from the start: runs of different systems do not mix",
             ),
             ExperimentError::Store(error) => CliError::from(error),
         }

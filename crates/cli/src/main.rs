@@ -37,7 +37,8 @@ fn main() -> ExitCode {
         (Err(error), None) => error.exit,
         (Ok(exit), None) => *exit,
     };
-    ended.err().iter().chain(&lost).for_each(|error| printer.print_error(error));
+    let refused = ended.err().map(args::guessed::answer_unknown_word);
+    refused.iter().chain(&lost).for_each(|error| printer.print_error(error));
     exit.into()
 }
 

@@ -67,6 +67,8 @@ pub struct Printer {
     quiet: bool,
     /// Stdout holds one JSON object and nothing else.
     pub json: bool,
+    /// Print nothing of what is read, for a look into files.
+    silent: bool,
 }
 
 impl Printer {
@@ -84,7 +86,13 @@ impl Printer {
             color_out: wanted(std::io::stdout().is_terminal()),
             quiet,
             json,
+            silent: false,
         }
+    }
+
+    /// Makes a printer that keeps notes, remarks and warnings to itself.
+    pub fn silent() -> Printer {
+        Printer { silent: true, ..Printer::new(Color::Never, true, false) }
     }
 
     /// Columns of the output; 80 if they are not known.
@@ -184,7 +192,9 @@ impl Printer {
 
     /// Prints a warning to stderr.
     pub fn print_warning(self, text: &str) {
-        self.print_labelled("warning", "33", text);
+        if !self.silent {
+            self.print_labelled("warning", "33", text);
+        }
     }
 
     /// Prints an error with context and hint to stderr.

@@ -7,14 +7,14 @@ use report::cross_experiment::{JoinedSeries, Source, join_stores};
 use report::{Evidence, SeriesSource};
 use store::{EXTENSION, Store, StoreError};
 
-use crate::args::guessed::{has_sqlite_magic, import_and_compare, imported_name, is_url, suggest_run_line, typed_line};
+use crate::args::guessed::{add_run_line, answer_files, has_sqlite_magic, imported_name, is_url, typed_line};
 use crate::ask::words::{file_ending as ending_of, read_text};
 use crate::error::CliError;
 use crate::printer::Printer;
 use crate::stamp::Stamp;
 
 /// Folder of the results where none is named.
-const RESULTS: &str = "etalon-results";
+pub const RESULTS: &str = "etalon-results";
 
 /// A store's content with its histograms.
 pub struct Results {
@@ -50,7 +50,7 @@ impl Side {
     }
 
     /// Tests whether the side is a path that exists or has the ending of stores.
-    fn is_store(&self) -> bool {
+    pub fn is_store(&self) -> bool {
         self.store.exists() || is_store(&self.store)
     }
 }
@@ -105,34 +105,19 @@ pub fn check_stores(verb: &str, arguments: &[String], printer: Printer) -> Resul
     }
     let Some(first) = kept.first().filter(|first| !is_store(first)) else { return Ok(kept) };
     let path = Path::new(first);
-    let are_folders = kept.len() > 1
-        && kept.iter().all(|word| Path::new(word).is_dir() && stores_in_folder(Path::new(word)).is_empty());
-    if are_folders || kept.iter().any(|word| is_url(word)) {
+    let are_folders = kept.len() > 1 && kept.iter().all(|word| Path::new(word).is_dir());
+    let is_of_runs = are_folders && kept.iter().any(|word| !stores_in_folder(Path::new(word)).is_empty());
+    if (are_folders && !is_of_runs) || kept.iter().any(|word| is_url(word)) {
         let shown = model::plan::redact_url(first);
-        let error = CliError::user_error(format!(
+        return Err(add_run_line(CliError::user_error(format!(
             "`{shown}` is no store, and `etalon {verb}` takes what `etalon run` has measured"
-        ));
-        return Err(suggest_run_line()
-            .into_iter()
-            .fold(error, |error, line| error.with_hint(format!("type `{line}`"))));
+        ))));
+    }
+    if is_of_runs {
+        return Err(newest_of_folders(verb, &kept));
     }
     if path.is_dir() {
-        let error = CliError::user_error(format!("`{first}` is a folder, and `etalon {verb}` takes the stores in it"));
-        let stores = stores_in_folder(path);
-        return Err(match stores.as_slice() {
-            [] => error.with_hint(format!(
-                "it holds none; results of other tools are read by `{}`",
-                typed_line(&["import", first, "-o", &imported_name(std::slice::from_ref(first))])
-            )),
-            [one] => error.with_hint(format!("type `{}`", typed_line(&[verb, one]))),
-            many if verb == "gate" => {
-                many.iter().fold(error, |error, store| error.with_hint(format!("`{}`", typed_line(&[verb, store]))))
-            }
-            many => {
-                let words: Vec<&str> = std::iter::once(verb).chain(many.iter().map(String::as_str)).collect();
-                error.with_hint(format!("type `{}`", typed_line(&words)))
-            }
-        });
+        return Err(newest_of_folder(verb, path));
     }
     if !Side::parse(first).is_store() {
         return Err(CliError::user_error(format!("there is no store `{first}`")).with_hint(instead_of_store(verb)));
@@ -142,11 +127,71 @@ pub fn check_stores(verb: &str, arguments: &[String], printer: Printer) -> Resul
         if let Some(exported) = files.iter().find(|file| is_exported(Path::new(file))) {
             return Err(not_an_export(verb, exported));
         }
-        let [import, compare] = import_and_compare(&files);
         let what = format!("`{first}` is no store: results of other tools are imported first");
-        return Err(CliError::user_error(what).with_hint(format!("type `{import}`, then `{compare}`")));
+        return Err(answer_files(CliError::user_error(what), verb, &files));
     }
     Ok(kept)
+}
+
+/// Makes the error for several folders of stores: the newest finished store of each is compared.
+fn newest_of_folders(verb: &str, folders: &[String]) -> CliError {
+    let names = folders.iter().map(|folder| format!("`{folder}`")).collect::<Vec<_>>().join(" and ");
+    let error = CliError::user_error(format!("{names} are folders, and `etalon {verb}` takes the stores in them"));
+    let mut newest = Vec::new();
+    for folder in folders {
+        let Some(store) = finished_stores(Path::new(folder)).into_iter().next() else {
+            return error.with_hint(format!(
+                "`{folder}` holds no experiment that has ended: `{}` lists what is in it",
+                typed_line(&["list", folder])
+            ));
+        };
+        newest.push(store.display().to_string());
+    }
+    let line: Vec<&str> = match (verb, newest.as_slice()) {
+        ("gate", [baseline, candidate]) => vec![verb, candidate, "--baseline", baseline],
+        _ => std::iter::once(verb).chain(newest.iter().map(String::as_str)).collect(),
+    };
+    error
+        .with_hint("the newest store of each folder whose experiment has ended is taken")
+        .with_hint(format!("type `{}`", typed_line(&line)))
+}
+
+/// Makes the error for a folder in place of its stores: the newest finished one is taken, or the two newest.
+fn newest_of_folder(verb: &str, folder: &Path) -> CliError {
+    let shown = folder.display().to_string();
+    let error = CliError::user_error(format!("`{shown}` is a folder, and `etalon {verb}` takes the stores in it"));
+    let finished = finished_stores(folder);
+    let [newest, others @ ..] = finished.as_slice() else {
+        return if stores_in_folder(folder).is_empty() {
+            error.with_hint(format!(
+                "it holds none; results of other tools are read by `{}`",
+                typed_line(&["import", &shown, "-o", &imported_name(std::slice::from_ref(&shown))])
+            ))
+        } else {
+            error.with_hint(format!(
+                "it holds no experiment that has ended: `{}` lists what is in it",
+                typed_line(&["list", &shown])
+            ))
+        };
+    };
+    let newest = newest.display().to_string();
+    let all = format!("`{}` lists all", typed_line(&["list", &shown]));
+    match others.first().map(|older| older.display().to_string()) {
+        None => error.with_hint(format!("type `{}`", typed_line(&[verb, &newest]))),
+        Some(_) if verb == "gate" => error.with_hint(all).with_hint(format!("type `{}`", typed_line(&[verb, &newest]))),
+        Some(older) if system_count(&newest) < 2 => {
+            error.with_hint(all).with_hint(format!("the two newest: type `{}`", typed_line(&[verb, &older, &newest])))
+        }
+        Some(older) => error
+            .with_hint(all)
+            .with_hint(format!("the newest: type `{}`", typed_line(&[verb, &newest])))
+            .with_hint(format!("against the one before it: `{}`", typed_line(&[verb, &older, &newest]))),
+    }
+}
+
+/// The number of systems that a store's experiment compares; 0 if it cannot be read.
+fn system_count(store: &str) -> usize {
+    Store::open_read_only(Path::new(store)).map_or(0, |store| store.header().plan.systems.len())
 }
 
 /// Whether a file is a comparison that `etalon export --format json` or `--json` wrote.
@@ -183,9 +228,29 @@ pub fn latest_store(folder: &Path) -> Option<PathBuf> {
     stores_in_folder(folder).into_iter().map(PathBuf::from).max_by_key(|store| Stamp::of_store(store).last_written())
 }
 
+/// Lists the stores in a folder whose experiments have ended with results, the one that was written last first.
+pub fn finished_stores(folder: &Path) -> Vec<PathBuf> {
+    let mut stores: Vec<PathBuf> = stores_in_folder(folder).into_iter().map(PathBuf::from).collect();
+    stores.retain(|path| has_ended(path).unwrap_or(false));
+    stores.sort_by_key(|store| std::cmp::Reverse(Stamp::of_store(store).last_written()));
+    stores
+}
+
+/// Whether an experiment has results, and nothing left to run.
+fn has_ended(path: &Path) -> Result<bool, StoreError> {
+    let store = Store::open_read_only(path)?;
+    Ok(store.pending()?.is_empty() && store.runs()?.iter().any(|run| run.state == model::RunState::Measured))
+}
+
+/// Finds the newest store in the folder of results: one that has ended, else any.
+pub fn newest_store() -> Option<PathBuf> {
+    let folder = Path::new(RESULTS);
+    finished_stores(folder).into_iter().next().or_else(|| latest_store(folder))
+}
+
 /// Says what to type in place of a store that is not there.
 pub fn instead_of_store(verb: &str) -> String {
-    match latest_store(Path::new(RESULTS)) {
+    match newest_store() {
         Some(store) => {
             format!(
                 "type `{}` for the latest one; `etalon list {RESULTS}` lists all",

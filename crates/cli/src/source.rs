@@ -1,6 +1,7 @@
 //! From a file, built-in plan or URL to a valid plan.
 
 use std::path::Path;
+use std::time::Duration;
 
 use conductor::Registry;
 use load::error::Failure;
@@ -8,7 +9,7 @@ use model::Plan;
 use model::plan::{Changes, Form};
 
 use crate::args::{PlanSource, Question, guessed};
-use crate::ask::fit::{Fixed, fit_into_time};
+use crate::ask::fit::{self, Fixed, fit_into_time};
 use crate::ask::words::{self, ScriptKind, Word};
 use crate::ask::{self, Passwords};
 use crate::error::CliError;
@@ -133,8 +134,10 @@ fn complete_plan(text: Text, source: &PlanSource, registry: &Registry, default_s
     let (mut plan, plan_notes) =
         Plan::parse(&text, &name, &changes, &catalog, default_seed).map_err(|errors| plan_errors(&errors))?;
     notes.extend(plan_notes);
-    notes.extend(leave_out_missing_systems(&mut plan, registry)?);
-    if origin == PlanOrigin::Question {
+    if !source.question.is_only_checked {
+        notes.extend(leave_out_missing_systems(&mut plan, registry)?);
+    }
+    if origin == PlanOrigin::Question && !source.question.is_only_checked {
         ask::refuse_missing(&plan, registry)?;
     }
     let plan = match &source.target {
@@ -149,6 +152,18 @@ fn complete_plan(text: Text, source: &PlanSource, registry: &Registry, default_s
         notes.push(fit_into_time(&mut plan, ask::parse_time(time)?, source.fixed_keys(), registry)?);
     }
     Ok(Loaded { plan, text, changed: changed_by(source, &changes), name, path, called, notes })
+}
+
+/// The time that a question needs for a verdict; `None` where its `--for` is enough, or not given.
+///
+/// # Errors
+/// The plan is refused whatever its time is.
+pub fn time_needed(source: &PlanSource, registry: &Registry) -> Result<Option<Duration>, CliError> {
+    let Some(time) = &source.question.time else { return Ok(None) };
+    let time = ask::parse_time(time)?;
+    let untimed = PlanSource { question: Question { time: None, ..source.question.clone() }, ..source.clone() };
+    let plan = load_plan(&untimed, registry, 0)?.plan;
+    fit::time_needed(&plan, time, source.fixed_keys(), registry)
 }
 
 /// Writes as comments what the command line changed in a plan; empty if it changed nothing.

@@ -1,19 +1,35 @@
 //! What other tools call an option or a verb, and what to type here: the whole line, with the user's own words.
 
+mod address;
+mod backup;
+mod change;
+mod check;
+mod files;
 mod line;
+mod queries;
+mod repair;
 mod words;
 
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory as _, Parser as _};
+use clap::{Command, CommandFactory as _};
 
-use self::line::{Line, is_option, is_sqlite};
-pub use self::line::{as_system, has_sqlite_magic, shell_quote, typed_line};
+pub use self::address::{as_system, has_sqlite_magic, is_url};
+use self::address::{is_sqlite, with_known_scheme};
+use self::backup::name_systems_of_backup;
+use self::check::{Checked, check_line};
+use self::files::is_foreign_file;
+use self::files::{ImportLines, import_lines};
+pub use self::files::{grouped_files, imported_name};
+use self::line::{Line, is_option};
+pub use self::line::{shell_quote, typed_line};
+use self::queries::{is_verb_of_queries, name_queries};
+use self::repair::repair_line;
 use self::words::{For, Meaning, SETTINGS, VERBS};
 use crate::args::Cli;
 use crate::error::CliError;
-use crate::results::is_store;
+use crate::results::{instead_of_store, is_store};
 
 /// Options that are never proposed for a slip of the pen: each gives something up.
 const NEVER_PROPOSED: [&str; 4] =
@@ -47,39 +63,6 @@ pub fn process_arguments() -> Vec<String> {
     std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// Makes the two lines to type that import files of other tools and compare them.
-pub fn import_and_compare(files: &[String]) -> [String; 2] {
-    let store = imported_name(files);
-    let import = ["import".to_owned()].into_iter().chain(files.iter().cloned()).chain(["-o".to_owned(), store.clone()]);
-    [typed_line(&import.collect::<Vec<_>>()), typed_line(&["compare".to_owned(), store])]
-}
-
-/// Names the store for imported files: `old-vs-new.etalon` for `a/old.txt` and `b/new.txt`, numbered where that is taken.
-pub fn imported_name(files: &[String]) -> String {
-    let mut names: Vec<String> = Vec::new();
-    for file in files.iter().take(2) {
-        let label = file.split_once('=').map(|(label, _)| label.to_owned());
-        let label = if Path::new(file).exists() { None } else { label };
-        let stem = || Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let name: String = label
-            .or_else(stem)
-            .unwrap_or_default()
-            .chars()
-            .filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
-            .collect();
-        let name = name.trim_matches(['-', '.']).to_owned();
-        if !name.is_empty() && !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let name = if names.is_empty() { "imported".to_owned() } else { names.join("-vs-") };
-    let numbered = (2..).map(|number| format!("{name}-{number}.{}", store::EXTENSION));
-    std::iter::once(format!("{name}.{}", store::EXTENSION))
-        .chain(numbered)
-        .find(|file| !Path::new(file).exists())
-        .unwrap_or_default()
-}
-
 /// Splits the first word that is no option from the others, if it is a verb of étalon's or of another tool.
 fn named_verb(arguments: &[String], etalon: &Command) -> Option<(String, Vec<String>)> {
     let at = arguments.iter().position(|word| !is_option(word))?;
@@ -96,11 +79,6 @@ fn names_systems(words: &[String]) -> bool {
     words.iter().any(|word| !is_option(word) && (is_url(word) || is_sqlite(word)))
 }
 
-/// Whether a word can only be a system's URL.
-pub fn is_url(word: &str) -> bool {
-    word.contains("://") || word.starts_with("sqlite:")
-}
-
 /// Options with which a comparison is judged.
 const JUDGING: [&str; 5] = ["--fail-if-slower", "--fail-if", "--fail-on", "--max-regression", "--limit"];
 
@@ -108,7 +86,9 @@ const JUDGING: [&str; 5] = ["--fail-if-slower", "--fail-if", "--fail-on", "--max
 fn meant_verb<'v>(verb: &'v str, rest: &[String]) -> (&'v str, &'static str) {
     let judges = |word: &String| JUDGING.iter().any(|option| word.split('=').next() == Some(option));
     match verb {
-        "compare" | "gate" if names_systems(rest) => ("run", "`etalon run` measures systems and compares them"),
+        "compare" | "gate" | "report" if names_systems(rest) => {
+            ("run", "`etalon run` measures systems and compares them")
+        }
         "queries" if rest.iter().filter(|word| !is_option(word)).count() > 1 => {
             ("run", "`etalon run` times each query of a folder")
         }
@@ -117,16 +97,16 @@ fn meant_verb<'v>(verb: &'v str, rest: &[String]) -> (&'v str, &'static str) {
     }
 }
 
-/// Makes the `run` line that measures what this command line names as if it were stores; `None` if étalon does not take it.
-pub fn suggest_run_line() -> Option<String> {
+/// Adds the line that measures what this command line names as if it were stores, with a gate behind it for `gate`.
+pub fn add_run_line(error: CliError) -> CliError {
     let mut words = process_arguments();
-    let verb = words.iter().position(|word| !is_option(word))?;
-    words.remove(verb);
+    let Some(at) = words.iter().position(|word| !is_option(word)) else { return error };
+    let verb = words.remove(at);
     let mut etalon = Cli::command();
     etalon.build();
-    let mut line = Line::read("run", &words, &etalon);
-    add_script(&mut line);
-    is_accepted_line(&line).then(|| line.typed_text())
+    let mut line = Line::read_for("run", &verb, &words, &etalon);
+    line.is_gated = verb == "gate";
+    add_suggested_line(error, line)
 }
 
 /// Makes the error for a verb of étalon's with options that it does not have, or without those that it needs.
@@ -134,9 +114,20 @@ fn explain_own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKi
     let (meant, about) = meant_verb(verb, rest);
     let mut line = Line::read_for(meant, verb, rest, etalon);
     line.add_note(about);
+    line.is_gated = verb == "gate" && meant == "run";
+    if kind == ErrorKind::MissingRequiredArgument && is_verb_of_stores(verb) && rest.iter().all(|word| is_global(word))
+    {
+        let message = format!("`etalon {verb}` takes the store of an experiment, and none is named");
+        return Some(CliError::user_error(message).with_hint(instead_of_store(verb)));
+    }
     let is_answered = match kind {
         ErrorKind::DisplayHelp => names_a_host(&line, rest),
-        ErrorKind::UnknownArgument => !line.strange.is_empty() || !line.about.is_empty() || meant != verb,
+        ErrorKind::UnknownArgument => {
+            !line.strange.is_empty()
+                || !line.about.is_empty()
+                || meant != verb
+                || (verb == "gate" && line.words.len() > 1)
+        }
         ErrorKind::MissingRequiredArgument => {
             !line.strange.is_empty() || (matches!(verb, "import" | "capacity") && !line.words.is_empty())
         }
@@ -156,6 +147,16 @@ fn explain_own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKi
         (options, _) => format!("`etalon {verb}` has no {}", options.join(", ")),
     };
     Some(add_suggested_line(CliError::user_error(message), line))
+}
+
+/// Whether a verb takes the store of an experiment as its first word.
+fn is_verb_of_stores(verb: &str) -> bool {
+    matches!(verb, "compare" | "gate" | "report" | "show" | "export" | "extend" | "resume")
+}
+
+/// Whether an option is one that all verbs take.
+fn is_global(word: &str) -> bool {
+    matches!(word, "--json" | "-q" | "--quiet")
 }
 
 /// Whether `-h` is followed by a host, as database clients take it, and asks for no help.
@@ -195,6 +196,9 @@ fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<C
         Meaning::Verb(own) => {
             let mut line = read(own);
             add_missing_options(&mut line);
+            if is_verb_of_queries(verb) {
+                name_queries(&mut line);
+            }
             if line.words.is_empty() {
                 return Some(error.with_hint(*about).with_hint(format!("`etalon {own} --help` has examples")));
             }
@@ -206,15 +210,14 @@ fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<C
             line.is_backup = true;
             add_suggested_line(error, line)
         }
+        Meaning::States => suggest_states(error.with_hint(*about), verb, read("run")),
         Meaning::Ci if !rest.is_empty() && rest.iter().all(|word| is_option(word) || is_store(word)) => {
             add_suggested_line(error, read("gate"))
         }
         Meaning::Ci => {
             let mut line = read("run");
-            add_script(&mut line);
-            leave_out_strange_words(&mut line);
-            let text = write_run_and_gate_line(line.with_folder(), &line.gate_options());
-            line.about.iter().fold(error, |error, about| error.with_hint(about)).with_hint(format!("type `{text}`"))
+            line.is_gated = true;
+            add_suggested_line(error, line)
         }
         Meaning::List => {
             let mut line = read("list");
@@ -235,13 +238,28 @@ fn suggest_steps(error: CliError, mut run: Line, mut capacity: Line) -> CliError
     add_missing_options(&mut capacity);
     add_script(&mut capacity);
     let error = add_suggested_line(error, run);
-    if is_accepted_line(&capacity) { error.with_hint(format!("or `{}`", capacity.typed_text())) } else { error }
+    match check_line(&capacity.arguments()) {
+        Checked::Refused(_) => error,
+        _ => error.with_hint(format!("or `{}`", capacity.typed_text())),
+    }
 }
 
-/// Whether a word is a file that is neither a store nor an SQLite database.
-fn is_foreign_file(word: &String) -> bool {
-    let path = Path::new(word);
-    path.is_file() && !is_store(word) && !has_sqlite_magic(path)
+/// Adds the lines that keep the results of two states of a server in two folders, of which `state` is one, and compare them.
+fn suggest_states(error: CliError, state: &str, line: Line) -> CliError {
+    if line.words.is_empty() {
+        return error;
+    }
+    let [before, after] = ["before", "after"]
+        .map(|folder| typed_line(&[line.arguments(), vec!["-o".to_owned(), folder.to_owned()]].concat()));
+    if let Checked::Refused(why) = check_line(&line.arguments()) {
+        return add_refusal(error, *why);
+    }
+    let first = if state == "before" {
+        format!("type `{before}`, after the change `{after}`")
+    } else {
+        format!("type `{after}`")
+    };
+    error.with_hint(format!("where only you can make the change: {first}, then `etalon compare before after`"))
 }
 
 /// Adds the line that compares to an error: stores are compared, other files imported first, and systems run.
@@ -254,16 +272,30 @@ fn suggest_compare(error: CliError, line: Line, run: Line) -> CliError {
         Some(_) if line.words.iter().all(|word| is_strange(word)) => {
             error.with_hint("stores are named by their files: `etalon list etalon-results` has them")
         }
-        Some(_) if line.words.iter().all(is_foreign_file) => {
-            let [import, compare] = import_and_compare(&line.words);
-            error.with_hint(format!("type `{import}`, then `{compare}`"))
-        }
+        Some(_) if line.words.iter().all(|word| is_foreign_file(word)) => add_suggested_line(error, line),
         Some(_) => add_suggested_line(error, run),
     }
 }
 
+/// Answers an argument that names nothing, where it is a verb of another tool or a URL of another tool's scheme.
+pub fn answer_unknown_word(error: CliError) -> CliError {
+    let Some(word) = error.unknown_word.clone() else { return error };
+    if let Some(answered) = explain_second_verb(&word) {
+        return answered;
+    }
+    let mut words = process_arguments();
+    words.iter_mut().for_each(|word| *word = with_known_scheme(word).unwrap_or_else(|| word.clone()));
+    match check_line(&words) {
+        Checked::Accepted => {
+            let line = typed_line(&words);
+            CliError { hints: Vec::new(), ..error }.with_hint(format!("type `{line}`"))
+        }
+        _ => error,
+    }
+}
+
 /// Makes the error for a verb of another tool after one of étalon's, as in `etalon run backup URL`; `None` where there is none.
-pub fn explain_second_verb(word: &str) -> Option<CliError> {
+fn explain_second_verb(word: &str) -> Option<CliError> {
     let mut words = process_arguments();
     let at = words.iter().position(|other| other == word).filter(|at| *at > 0)?;
     words.remove(at);
@@ -291,7 +323,7 @@ fn explain_missing_verb(arguments: &[String], etalon: &Command) -> Option<CliErr
     ))
 }
 
-/// Adds a line's notes and its text to an error as hints, if étalon takes the line.
+/// Adds a line's notes and its text to an error as hints, if étalon takes the line; else why it would refuse it.
 fn add_suggested_line(error: CliError, mut line: Line) -> CliError {
     if line.is_backup {
         name_systems_of_backup(&mut line);
@@ -299,21 +331,70 @@ fn add_suggested_line(error: CliError, mut line: Line) -> CliError {
         add_script(&mut line);
     }
     leave_out_strange_words(&mut line);
-    let unknown: Vec<String> = line.unknown.iter().map(|option| format!("`{option}`")).collect();
+    let is_of_stores = matches!(line.verb.as_str(), "compare" | "gate" | "report");
+    if is_of_stores && !line.words.is_empty() && line.words.iter().all(|word| is_foreign_file(word)) {
+        return add_import_lines(error, &line);
+    }
+    let checked = repair_line(&mut line);
     let error = line.about.iter().fold(error, |error, about| error.with_hint(about));
-    let text = match (&line.junit, line.judged.is_empty()) {
-        (Some(file), _) => write_run_and_gate_line(
-            line.with_folder(),
-            &format!("{} --format junit > {}", line.gate_options(), shell_quote(file)),
-        ),
-        (None, false) => write_run_and_gate_line(line.with_folder(), &line.gate_options()),
-        (None, true) => line.typed_text(),
-    };
+    let unknown: Vec<String> = line.unknown.iter().map(|option| format!("`{option}`")).collect();
+    let unknown = unknown.join(", ");
     let help = format!("`etalon {} --help` lists what it takes", line.verb);
-    match (is_accepted_line(&line), unknown.is_empty()) {
-        (true, true) => error.with_hint(format!("type `{text}`")),
-        (true, false) => error.with_hint(format!("{help}; without {}: `{text}`", unknown.join(", "))),
-        (false, _) => error.with_hint(help),
+    let text = line.whole_text();
+    match checked {
+        Checked::Accepted if unknown.is_empty() => error.with_hint(format!("type `{text}`")),
+        Checked::Accepted => error.with_hint(format!("{help}; without {unknown}: type `{text}`")),
+        Checked::Missing(files) => {
+            let files: Vec<String> = files.iter().map(|file| format!("`{}`", line::mask_passwords(file))).collect();
+            let are = if files.len() == 1 { "is" } else { "are" };
+            let without = if unknown.is_empty() { String::new() } else { format!("without {unknown}, ") };
+            let files = files.join(" and ");
+            error.with_hint(format!("{files} {are} not there; {without}with files of yours type `{text}`"))
+        }
+        // What its files do not say is an option.
+        Checked::Refused(why) if line.verb == "import" => {
+            add_refusal(error, *why).with_hint(format!("the line is with that `{text}`"))
+        }
+        Checked::Refused(why) => add_refusal(error, *why).with_hint(help),
+    }
+}
+
+/// Adds why étalon would refuse the nearest line, in place of the line.
+fn add_refusal(error: CliError, why: CliError) -> CliError {
+    why.hints.into_iter().fold(error.with_hint(why.message), CliError::with_hint)
+}
+
+/// Answers a verb of stores that got files of other tools, with the options of this command line.
+pub fn answer_files(error: CliError, verb: &str, files: &[String]) -> CliError {
+    let mut etalon = Cli::command();
+    etalon.build();
+    let words: Vec<String> = process_arguments();
+    let at = words.iter().position(|word| word == verb).map_or(0, |at| at + 1);
+    let mut line = Line::read(verb, &words[at..], &etalon);
+    line.words = files.to_vec();
+    line.about.clear();
+    add_import_lines(error, &line)
+}
+
+/// Adds the lines that import the files of another tool, and then do with their store what was typed.
+fn add_import_lines(error: CliError, line: &Line) -> CliError {
+    let (mut files, mut options) = (line.words.clone(), line.options.clone());
+    // The baseline is a system of the store.
+    if let Some(at) = options.iter().position(|option| option == "--baseline")
+        && options.get(at + 1).is_some_and(|file| is_foreign_file(file))
+    {
+        files.splice(0..0, options.drain(at..at + 2).skip(1));
+    }
+    let ImportLines { import, then } = import_lines(&line.verb, &files, &options);
+    let error = line
+        .about
+        .iter()
+        .filter(|about| !about.contains("--baseline"))
+        .fold(error, |error, about| error.with_hint(about));
+    let lines = format!("`{}`, then `{}`", typed_line(&import), typed_line(&then));
+    match check_line(&import) {
+        Checked::Refused(why) => add_refusal(error, *why).with_hint(format!("the lines are with that {lines}")),
+        _ => error.with_hint(format!("type {lines}")),
     }
 }
 
@@ -346,11 +427,6 @@ fn is_strange(word: &str) -> bool {
     !is_file && !is_path && crate::ask::words::classify_word(word, &conductor::Registry::built_in().catalog()).is_err()
 }
 
-/// Tests whether étalon's parser accepts a line.
-fn is_accepted_line(line: &Line) -> bool {
-    Cli::try_parse_from(std::iter::once("etalon".to_owned()).chain(line.arguments())).is_ok()
-}
-
 /// Adds `--script my.sql` where a system is an SQLite file that exists: étalon makes tables in files of its own alone.
 fn add_script(line: &mut Line) {
     if For::for_verb(&line.verb) == Some(For::Measuring)
@@ -379,25 +455,6 @@ fn file_of_sqlite(word: &str) -> Option<&Path> {
     Some(Path::new(file)).filter(|file| file.is_file())
 }
 
-/// Rewrites a line to the built-in plan of backups, with its words as `--system` options.
-fn name_systems_of_backup(line: &mut Line) {
-    if For::for_verb(&line.verb) != Some(For::Measuring) || line.words.iter().any(|word| is_plan(word)) {
-        return;
-    }
-    let systems = std::mem::replace(&mut line.words, vec!["backup-compression".to_owned()]);
-    if systems.iter().any(|system| system.contains("postgres")) {
-        line.add_note("PostgreSQL copies all databases of a server: `whole_server` allows it");
-        line.options.extend(["--set".to_owned(), "benchmarks.*.whole_server=true".to_owned()]);
-    }
-    if systems.iter().any(|system| system.contains("://") || file_of_sqlite(system).is_some()) {
-        line.add_note("`tables=none` backs up the database that is there, and writes nothing into it");
-        line.options.extend(["--set".to_owned(), "benchmarks.*.tables=none".to_owned()]);
-    }
-    for system in systems {
-        line.options.extend(["--system".to_owned(), system]);
-    }
-}
-
 /// Tests whether a word is a built-in plan or ends in `.toml`.
 fn is_plan(word: &str) -> bool {
     crate::source::BUILT_IN.iter().any(|plan| plan.name == word) || crate::ask::words::file_ending(word) == "toml"
@@ -413,6 +470,15 @@ impl Line {
     /// The options of the gate that follows the run, quoted for a shell, each after a space.
     fn gate_options(&self) -> String {
         self.judged.iter().map(|word| format!(" {}", shell_quote(word))).collect()
+    }
+
+    /// The whole text to type: the line, and the gate that follows it.
+    fn whole_text(&self) -> String {
+        if self.junit.is_none() && !self.is_gated && self.judged.is_empty() {
+            return self.typed_text();
+        }
+        let junit = self.junit.as_ref().map(|file| format!(" --format junit > {}", shell_quote(file)));
+        write_run_and_gate_line(self.with_folder(), &(self.gate_options() + &junit.unwrap_or_default()))
     }
 
     /// The typed line and the folder of its store; adds `-o` with a folder where the user has named none.
@@ -441,193 +507,4 @@ fn without_guesses(mut error: clap::Error) -> clap::Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::words::OPTIONS;
-    use super::*;
-
-    /// What is printed for a line.
-    fn said(typed: &str) -> String {
-        let words: Vec<String> = shlex::split(typed).unwrap();
-        let error = Cli::try_parse_from(std::iter::once("etalon".to_owned()).chain(words.iter().cloned())).unwrap_err();
-        match suggest_line(&words, error) {
-            Ok(error) => format!("{}\n{}", error.message, error.hints.join("\n")),
-            Err(error) => error.to_string(),
-        }
-    }
-
-    /// The lines are answered with these, which étalon takes.
-    #[track_caller]
-    fn answered(cases: &[(&str, &str)]) {
-        for (typed, line) in cases {
-            let said = said(typed);
-            assert!(said.contains(&format!("`{line}`")), "{typed}: {line}\n{said}");
-            let line = line.split(" && ").next().unwrap().split(" > ").next().unwrap();
-            let parsed = Cli::try_parse_from(shlex::split(line).unwrap());
-            assert!(parsed.is_ok() || line.ends_with("--version"), "{line}: {parsed:?}");
-        }
-    }
-
-    #[test]
-    fn verbs_of_other_tools_are_answered_with_a_line() {
-        answered(&[
-            ("a.db b.db", "etalon run sqlite:a.db sqlite:b.db"),
-            ("postgresql://h/a postgresql://h/b -c 8", "etalon run postgresql://h/a postgresql://h/b -c 8"),
-            ("bench a.db b.db", "etalon run sqlite:a.db sqlite:b.db"),
-            ("test postgres://h/d --duration 60", "etalon run postgres://h/d --for 60s"),
-            ("sweep a.db", "etalon run sqlite:a.db --clients 1,2,4,8"),
-            ("ramp a.db", "etalon capacity sqlite:a.db --p99 20ms"),
-            ("scale a.db -c 1,9", "etalon run sqlite:a.db -c 1,9"),
-            ("disk dirA dirB", "etalon run dirA dirB"),
-            (
-                "fio --rw=randread --bs=8k --size 1G dirA",
-                "etalon run dirA --set 'benchmarks.*.op=read' --set 'benchmarks.*.pattern=random' --set 'benchmarks.*.block_kb=8' --set 'benchmarks.*.size_mb=1024'",
-            ),
-            ("backup a.db b.db", "etalon run backup-compression --system sqlite:a.db --system sqlite:b.db"),
-            ("queries reports/ a.db b.db", "etalon run reports/ sqlite:a.db sqlite:b.db"),
-            (
-                "ci a.db b.db",
-                "etalon run sqlite:a.db sqlite:b.db -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\"",
-            ),
-            ("check x.etalon", "etalon gate x.etalon"),
-            ("convert old.txt new.txt", "etalon import old.txt new.txt -o old-vs-new.etalon"),
-            ("history", "etalon list ."),
-            ("ls r2", "etalon list r2"),
-            ("version", "etalon --version"),
-            ("diff a.etalon b.etalon", "etalon compare a.etalon b.etalon"),
-            ("import old.txt new.txt", "etalon import old.txt new.txt -o old-vs-new.etalon"),
-            ("capacity postgres://h/d", "etalon capacity postgres://h/d --p99 20ms"),
-        ]);
-        assert!(said("replay log").contains("étalon replays no recorded traffic"));
-    }
-
-    #[test]
-    fn all_options_of_other_tools_are_answered_at_once() {
-        answered(&[
-            (
-                "run a.db --concurrency 8 --duration 60 --slo 20",
-                "etalon run sqlite:a.db --clients 8 --for 60s --p99 20ms",
-            ),
-            ("run postgres -T60 -f my.sql -n", "etalon run postgres --for 60s --script my.sql"),
-            ("run postgres -D a=1 -D b=2", "etalon run postgres --set 'define=a=1, b=2'"),
-            ("run postgres --jobs 4 --dry-run -o x", "etalon plan postgres --clients 4"),
-            ("run -h localhost -p 5432 -U me -d bench -c 8", "etalon run postgres://me@localhost:5432/bench -c 8"),
-            ("run mysql -h db1 -U me", "etalon run mysql://me@db1/"),
-            ("run --rate=5 postgres", "etalon run postgres --set 'benchmarks.*.rate=5'"),
-            ("run postgres --output json", "etalon run postgres --json"),
-            ("run postgres --save out", "etalon run postgres --output out"),
-            (
-                "run a.db --codec lz4",
-                "etalon run backup-compression --set 'benchmarks.*.codec=lz4' --system sqlite:a.db",
-            ),
-            (
-                "run postgres --junit x.xml",
-                "etalon run postgres -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --format junit > x.xml",
-            ),
-            ("run postgres --clientz 4", "etalon run postgres --clients 4"),
-            ("gate x.etalon --sla 20ms", "etalon gate x.etalon --limit 'p99 <= 20ms'"),
-            (
-                "gate x.etalon --fail-if 'p99 > 20ms' --threshold 5",
-                "etalon gate x.etalon --limit 'p99 <= 20ms' --max-regression 5%",
-            ),
-            ("gate --candidate b.etalon --baseline a.etalon", "etalon gate b.etalon --baseline a.etalon"),
-            ("gate a.etalon b.etalon", "etalon gate b.etalon --baseline a.etalon"),
-            ("gate x.etalon --junit x.xml", "etalon gate x.etalon --format junit > x.xml"),
-            ("compare x.etalon --duration 5 --threshold 5%", "etalon compare x.etalon --margin 5%"),
-            (
-                "compare postgres://h/a mysql://h/b -c 4 -T 10",
-                "etalon run postgres://h/a mysql://h/b -c 4 --set schedule.duration=10s",
-            ),
-            ("compare -f my.sql sqlite:a.db sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db --script my.sql"),
-            ("run -a postgres://h/a -b postgres://h/b -T 60", "etalon run postgres://h/a postgres://h/b --for 60s"),
-            ("run --a old=postgres://h/a --b new=postgres://h/b", "etalon run old=postgres://h/a new=postgres://h/b"),
-            ("run postgres -b select-only", "etalon run postgres --script select-only"),
-            (
-                "compare --fail-if-slower 5% b.etalon a.etalon",
-                "etalon gate a.etalon --max-regression 5% --baseline b.etalon",
-            ),
-            (
-                "run postgres --fail-on 'p95>50ms'",
-                "etalon run postgres -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --limit 'p95 <= 50ms'",
-            ),
-            ("find-max postgres://h/d --slo 'p99<20ms'", "etalon capacity postgres://h/d --p99 20ms"),
-            ("find-capacity --slo 'p99<20ms' postgres://h/d", "etalon capacity postgres://h/d --p99 20ms"),
-            (
-                "run -f my.sql@3 -f other.sql@1 -c 8 -h db1 -p 5541 -U me bench",
-                "etalon run postgres://me@db1:5541/bench --script my.sql@3,other.sql@1 -c 8",
-            ),
-            ("script my.sql --db postgres://h/d -c 1,8", "etalon run my.sql postgres://h/d -c 1,8"),
-            (
-                "compare postgres://h/a postgres://h/b --target-latency p99=20ms",
-                "etalon run postgres://h/a postgres://h/b --p99 20ms",
-            ),
-            (
-                "ci --baseline today.etalon --max-regression 5% postgres://h/d",
-                "etalon run postgres://h/d -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --baseline today.etalon --max-regression 5%",
-            ),
-            (
-                "gate x.etalon --threshold p99=20ms --threshold tps=500",
-                "etalon gate x.etalon --limit 'p99 <= 20ms' --limit 'tps >= 500'",
-            ),
-            (
-                "gate --max-p99 20ms --min-tps 500 -f my.sql postgres://h/d",
-                "etalon run postgres://h/d --script my.sql -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --limit 'p99 <= 20ms' --limit 'tps >= 500'",
-            ),
-            (
-                "compare postgres://h/d postgres://h/d --set-b work_mem=1MB",
-                "etalon run postgres://h/d --set-b work_mem=1MB",
-            ),
-            (
-                "compare postgres://h/d --a-set jit=on --b-set jit=off -c 4",
-                "etalon run postgres://h/d --set-a jit=on --set-b jit=off -c 4",
-            ),
-            (
-                "setting synchronous_commit=off postgres://h/d",
-                "etalon run postgres://h/d --set-b synchronous_commit=off",
-            ),
-            ("gate x.etalon --sla 'tps >= 500'", "etalon gate x.etalon --limit 'tps >= 500'"),
-            ("bench --A sqlite:a.db --B sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db"),
-        ]);
-        assert!(said("run postgres -h").contains("Usage"));
-        let strange = "without `mixed`: `etalon run postgres://h/a postgres://h/b -c 8`";
-        assert!(said("bench postgres://h/a postgres://h/b --workload x mixed -c 8").contains(strange));
-        assert!(said("diff 1 2").contains("`etalon list etalon-results`"));
-    }
-
-    #[test]
-    fn an_unknown_option_is_no_value() {
-        for typed in ["run a.db --xyzzy", "list --xyzzy", "resume a b", "doctor --xyzzy", "--xyzzy"] {
-            let said = said(typed);
-            assert!(!said.contains("-- --") && !said.contains("as a value"), "{typed}: {said}");
-        }
-        assert!(said("run a.db --xyzzy --vus 4").contains("without `--xyzzy`: `etalon run sqlite:a.db --clients 4`"));
-    }
-
-    #[test]
-    fn what_gives_something_up_is_never_proposed() {
-        for word in ["--allow-sequental-order", "--i-will-lose-data-on", "--allow", "--allow-unequal"] {
-            let said = said(&format!("run postgres {word}"));
-            assert!(!NEVER_PROPOSED.iter().any(|option| said.contains(*option)), "{word}: {said}");
-        }
-    }
-
-    #[test]
-    fn nothing_that_is_known_here_has_an_advice() {
-        let etalon = Cli::command();
-        for (verb, verbs) in
-            [("run", For::Measuring), ("gate", For::Gate), ("compare", For::Compare), ("import", For::Import)]
-        {
-            for argument in etalon.find_subcommand(verb).unwrap().get_arguments() {
-                let long = argument.get_long().map(|long| format!("--{long}"));
-                let short = argument.get_short().map(|short| format!("-{short}"));
-                for word in [long, short].into_iter().flatten() {
-                    let is_known =
-                        OPTIONS.iter().any(|known| known.verbs == verbs && known.names.contains(&word.as_str()));
-                    assert!(!is_known, "{verb} {word}");
-                }
-            }
-        }
-        for (names, ..) in VERBS {
-            assert!(names.iter().all(|name| etalon.find_subcommand(name).is_none()), "{names:?}");
-        }
-    }
-}
+mod tests;

@@ -44,6 +44,11 @@ impl Fixed {
         }
         fixed
     }
+
+    /// Copies it, with length and warm-up fixed as well where the length is not to be fitted.
+    fn with_length_unless(self, has_length: bool) -> Fixed {
+        Fixed { length: self.length || !has_length, warmup: self.warmup || !has_length, ..self }
+    }
 }
 
 /// Time of an experiment for which no time is named.
@@ -94,8 +99,8 @@ pub fn usual_fit(plan: &Plan, registry: &Registry) -> Result<Fitted, CliError> {
 /// Not even the fewest rounds of the shortest runs fit.
 pub fn fit_into_time(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &Registry) -> Result<String, CliError> {
     let steps = expected_time(plan, registry)?.steps;
-    let has_length = matches!(plan.schedule.length, Length::Duration(_)) && steps < plan.cases().len();
-    let fixed = Fixed { length: fixed.length || !has_length, warmup: fixed.warmup || !has_length, ..fixed };
+    let has_length = has_fittable_length(plan, steps);
+    let fixed = fixed.with_length_unless(has_length);
     let pace = Pace::measured_here(plan, registry)?;
     let found = match best_fit(plan, time, fixed, pace)? {
         Some(found) => found,
@@ -120,6 +125,30 @@ pub fn fit_into_time(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &R
     }
     text.push_str(&pace.busy_clause(expected, time));
     Ok(text)
+}
+
+/// The time to give a plan for a verdict, a little more than it is expected to take; `None` where `time` is enough.
+///
+/// # Errors
+/// A benchmark cannot be run as its keys say.
+pub fn time_needed(
+    plan: &Plan,
+    time: Duration,
+    fixed: Fixed,
+    registry: &Registry,
+) -> Result<Option<Duration>, CliError> {
+    let steps = expected_time(plan, registry)?.steps;
+    let fixed = fixed.with_length_unless(has_fittable_length(plan, steps));
+    let pace = Pace { registry, slower: 1.0 };
+    Ok(match best_fit(plan, time, fixed, pace)? {
+        Some(_) => None,
+        None => Some(enough_for(pace.expected_time(&shortest_plan(plan, fixed))?.total())),
+    })
+}
+
+/// Tests whether the length of a plan's runs can be fitted into a time: `steps` of its cases take as long as they take.
+fn has_fittable_length(plan: &Plan, steps: usize) -> bool {
+    matches!(plan.schedule.length, Length::Duration(_)) && steps < plan.cases().len()
 }
 
 /// How long things take on this machine, as it is now.
@@ -271,12 +300,22 @@ fn shortest_fit(plan: &Plan, fixed: Fixed) -> Fitted {
     Fitted { rounds, most_rounds: None, warmup: WARMUP_LIMITS.0, duration: shortest_length(plan) }
 }
 
+/// Copies the plan with the fewest rounds of the shortest runs.
+fn shortest_plan(plan: &Plan, fixed: Fixed) -> Plan {
+    let mut least = bare_plan(plan, fixed);
+    shortest_fit(plan, fixed).put_into(&mut least, fixed);
+    least
+}
+
+/// Rounds an expected time up to whole tens of seconds, and adds ten, since it is an estimate.
+fn enough_for(expected: Duration) -> Duration {
+    Duration::from_secs(expected.as_secs().next_multiple_of(10) + 10)
+}
+
 /// Makes the error for a time that is too short for the plan.
 fn time_too_short(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> CliError {
-    let mut least = bare_plan(plan, fixed);
-    let shortest = shortest_fit(plan, fixed);
-    let rounds = shortest.rounds;
-    shortest.put_into(&mut least, fixed);
+    let least = shortest_plan(plan, fixed);
+    let rounds = shortest_fit(plan, fixed).rounds;
     let runs = least.cases().len() as u32 * rounds;
     let needed = pace.expected_time(&least).unwrap_or_default().total();
     let message = format!(
@@ -285,11 +324,9 @@ fn time_too_short(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> 
         least.cases().len(),
         clock_text(needed)
     );
-    // A little more than is needed, since it is an estimate.
-    let seconds = needed.as_secs().next_multiple_of(10) + 10;
     CliError::user_error(message).with_hint(format!(
         "give it `--for {}`, fewer `--clients` or scripts; or `--quick`, which shows that it runs and gives no verdict",
-        duration::format(Duration::from_secs(seconds))
+        duration::format(enough_for(needed))
     ))
 }
 

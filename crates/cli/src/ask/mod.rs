@@ -130,7 +130,9 @@ pub fn make_plan(
             Fitted::from_plan(&timed)
         }
     };
-    notes.extend(tables::choose_tables(&mut draft.asked, &parsed, set, registry));
+    if !question.is_only_checked {
+        notes.extend(tables::choose_tables(&mut draft.asked, &parsed, set, registry));
+    }
     notes.extend(draft.note_of_empty_servers());
     Ok(Made { text: draft.to_toml(fitted, passwords), notes })
 }

@@ -113,7 +113,7 @@ pub fn parse_system(argument: &str, catalog: &Catalog) -> Result<Option<SystemWo
     let is_url = place.starts_with(model::plan::ENV_PREFIX) || catalog.engine_of_url(place).is_some();
     match place.split_once("://") {
         _ if is_url => found(place.to_owned()),
-        Some((scheme, _)) => Err(unknown_scheme(scheme, catalog)),
+        Some((scheme, _)) => Err(unknown_scheme(scheme, catalog).with_unknown_word(argument)),
         None if !place.is_empty() && (Path::new(place).is_dir() || host::target::is_device(Path::new(place))) => {
             found(format!("{DISK}:{place}"))
         }
@@ -240,9 +240,6 @@ fn unknown_scheme(scheme: &str, catalog: &Catalog) -> CliError {
 
 /// Makes the error for an argument that names nothing, with what it may mean.
 fn unknown_word(argument: &str, catalog: &Catalog) -> CliError {
-    if let Some(answered) = guessed::explain_second_verb(argument) {
-        return answered;
-    }
     let message =
         format!("`{}` is neither a plan, a script, a system's URL, nor the name of one", masked_argument(argument));
     let plans = BUILT_IN.iter().map(|plan| plan.name);
@@ -251,7 +248,7 @@ fn unknown_word(argument: &str, catalog: &Catalog) -> CliError {
     let own = catalog.own_names();
     let (_, place) = split_label(argument);
     let (name, version) = place.split_once(':').unwrap_or((place, ""));
-    let error = CliError::user_error(message);
+    let error = CliError::user_error(message).with_unknown_word(argument);
     let near = if model::catalog::is_release(version) {
         nearest(name, own.iter().copied()).map(|near| format!("did you mean `{near}:{version}`?"))
     } else {

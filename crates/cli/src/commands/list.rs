@@ -14,6 +14,7 @@ use crate::args::ListArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
+use crate::results::{RESULTS, finished_stores};
 
 /// Runs `etalon list`.
 pub fn run(args: &ListArgs, printer: Printer) -> Result<Exit, CliError> {
@@ -43,7 +44,13 @@ pub fn run(args: &ListArgs, printer: Printer) -> Result<Exit, CliError> {
             format!("private servers (server = {{ engine = \"NAME\" }})\n{}", named::fill_words(servers, width));
         let more = "`etalon show NAME` shows one of these whole, `etalon list --all` each in a sentence, `etalon list FOLDER` the \
                     experiments in a folder and in those below it";
-        printer.print_result(&format!("{}{servers}\n{}", names.concat(), report::text::wrap_to_width(more, width, 0)));
+        let results = if finished_stores(Path::new(RESULTS)).is_empty() {
+            String::new()
+        } else {
+            format!("your results: `etalon list {RESULTS}`\n\n")
+        };
+        let more = report::text::wrap_to_width(more, width, 0);
+        printer.print_result(&format!("{results}{}{servers}\n{more}", names.concat()));
     }
     Ok(Exit::Done)
 }

@@ -20,7 +20,7 @@ mod pilot;
 pub mod plan;
 mod plan_warnings;
 mod queries;
-mod report;
+pub mod report;
 mod resume;
 mod run;
 mod schema;

@@ -2,6 +2,16 @@
 
 use crate::scene::{Ran, Scene, sim_plan};
 
+/// What fio prints, shortened.
+const FIO: &str = include_str!("../../../formats/tests/data/fio/ended.json");
+
+/// What hyperfine exports of one command, in seconds.
+fn hyperfine(seconds: f64) -> String {
+    format!(
+        "{{\"results\":[{{\"command\":\"q\",\"mean\":{seconds},\"stddev\":0.0,\"median\":{seconds},\"times\":[{seconds}]}}]}}"
+    )
+}
+
 const SHORT_RUNS: &str = "rounds = 2\nwarmup = \"10ms\"\nduration = \"100ms\"";
 
 /// The line in backticks behind the last `type`.
@@ -116,7 +126,10 @@ fn stores_are_named_where_a_folder_or_reports_are_given() {
     files.sort();
     let stores: Vec<&str> = files.iter().map(String::as_str).filter(|file| file.ends_with(".etalon")).collect();
     assert_eq!((stores.len(), files.len()), (2, 4), "{files:?}");
-    answered(&scene, &["compare", "r2"], &[&["compare"], stores.as_slice()].concat());
+    let newest = scene.etalon(&["compare", "r2"]);
+    let before = format!("against the one before it: `etalon compare {} {}`", stores[0], stores[1]);
+    newest
+        .says(2, &[&format!("the newest: type `etalon compare {}`", stores[1]), "`etalon list r2` lists all", &before]);
     let all: Vec<&str> = std::iter::once("compare").chain(files.iter().map(String::as_str)).collect();
     scene.etalon(&all).says(0, &["left out, as reports and no stores: r2/"]);
     let apart = scene.etalon(&["compare", "--baseline", stores[0], stores[1]]);
@@ -163,7 +176,17 @@ fn files_of_other_tools_are_imported_first() {
     let says = ["`etalon import old.csv new.csv -o old-vs-new.etalon`, then `etalon compare old-vs-new.etalon`"];
     scene.etalon(&["compare", "old.csv", "new.csv"]).says(2, &says);
     scene.etalon(&["diff", "old.csv", "new.csv"]).says(2, &says);
-    answered(&scene, &["import", "old.csv", "new.csv"], &["import", "old.csv", "new.csv", "-o", "old-vs-new.etalon"]);
+    let line = "`etalon import old.csv new.csv -o old-vs-new.etalon`";
+    let map = "--map 'tps=tps:tx/s:higher'";
+    scene.etalon(&["import", "old.csv", "new.csv"]).says(2, &[map, line]);
+    scene.etalon(&["compare", "old.csv", "new.csv"]).says(2, &[map, line]);
+    scene.write("old.json", FIO).write("new.json", FIO);
+    answered(
+        &scene,
+        &["import", "old.json", "new.json"],
+        &["import", "old.json", "new.json", "-o", "old-vs-new.etalon"],
+    );
+    scene.etalon(&["import", "old.json", "new.json", "-o", "old-vs-new.etalon"]).says(0, &[]);
 }
 
 #[test]
@@ -172,8 +195,181 @@ fn the_latest_store_is_named_where_a_word_is_none() {
     let latest = "`etalon list etalon-results` lists";
     scene.etalon(&["compare", "last"]).says(2, &["there is no store `last`", latest]);
     scene.etalon(&["run", "quickstart", "--quick", "--quiet"]).says(0, &[]);
-    for verb in ["show", "compare", "gate"] {
+    for verb in ["show", "compare", "gate", "report"] {
         let line = format!("type `etalon {verb} etalon-results/quickstart-");
         scene.etalon(&[verb, "last"]).says(2, &[&line]);
     }
+    for typed in [&["report"][..], &["report", "1", "--html"], &["gate"], &["compare"]] {
+        let line = line_of(&scene.etalon(typed));
+        assert!(scene.path().join(&line[1]).is_file(), "{typed:?}: {line:?}");
+    }
+    let report = line_of(&scene.etalon(&["report", "1", "--html"]));
+    let report: Vec<&str> = report.iter().map(String::as_str).collect();
+    scene.etalon(&report).says(0, &["report: etalon-results/quickstart-"]);
+    let listed = scene.etalon(&["list"]);
+    assert!(
+        listed.says(0, &[]).stdout.starts_with("your results: `etalon list etalon-results`\n"),
+        "{}",
+        listed.stdout
+    );
+    scene.etalon(&["list", "etalon-results"]).says(0, &[]);
+}
+
+/// The line that a guess is answered with, as `etalon plan` takes it, is planned.
+#[track_caller]
+fn planned(scene: &Scene, typed: &[&str]) -> (Vec<String>, Ran) {
+    let line = line_of(&scene.etalon(typed));
+    assert_eq!(line[0], "run", "{typed:?}: {line:?}");
+    let end = line.iter().position(|word| word == "-o" || word == "&&").unwrap_or(line.len());
+    let plan: Vec<&str> = ["plan"].into_iter().chain(line[1..end].iter().map(String::as_str)).collect();
+    let ran = scene.etalon(&plan);
+    ran.says(0, &[]);
+    (line, ran)
+}
+
+#[test]
+fn a_time_that_is_too_short_is_repaired() {
+    let scene = Scene::new();
+    let typed = ["run", "--a", "sim:?a=1", "--b", "sim:?a=2", "--duration", "60", "--clients", "1,2,4,8,16,32,64,128"];
+    let (line, _) = planned(&scene, &typed);
+    let at = line.iter().position(|word| word == "--for").unwrap();
+    assert_ne!(line[at + 1], "60s", "{line:?}");
+    scene.etalon(&typed).says(2, &["`--for 60s` is too short for a verdict"]);
+}
+
+#[test]
+fn urls_of_other_tools_are_rewritten() {
+    let scene = Scene::new();
+    let [a, b] = ["host=127.0.0.1 port=1 user=me dbname=a", "host=127.0.0.1 port=1 user=me dbname=b"];
+    let (line, _) = planned(&scene, &["compare", "-A", a, "-B", b]);
+    assert_eq!(line, ["run", "postgres://me@127.0.0.1:1/a", "postgres://me@127.0.0.1:1/b"]);
+    let (line, _) = planned(&scene, &["compare", "pg://me@127.0.0.1:1/a", "maria://me@127.0.0.1:1/b", "-c", "8"]);
+    assert_eq!(line, ["run", "postgres://me@127.0.0.1:1/a", "mysql://me@127.0.0.1:1/b", "-c", "8"]);
+    answered(&scene, &["run", "pg://me@127.0.0.1:1/a", "-c", "8"], &["run", "postgres://me@127.0.0.1:1/a", "-c", "8"]);
+    let refused = scene.etalon(&["bench", "postgers://h/d", "sim:?a=1"]);
+    refused.says(2, &["did you mean `postgres://`?"]);
+    assert!(!refused.stderr.contains("type `"), "{}", refused.stderr);
+}
+
+#[test]
+fn threads_of_sysbench_are_clients() {
+    let scene = Scene::new();
+    scene.write("my.sql", "SELECT 1;\n");
+    let typed = ["run", "--sql", "my.sql", "sim:?a=1", "sim:?a=2", "--threads=4", "--time=10"];
+    let (line, _) = planned(&scene, &typed);
+    let expected = "run sim:?a=1 sim:?a=2 --script my.sql --clients 4 --set schedule.duration=10s";
+    assert_eq!(line.join(" "), expected);
+    scene.etalon(&typed).says(2, &["`--threads` are those of étalon itself"]);
+}
+
+#[test]
+fn a_setting_that_is_set_becomes_one_of_the_second_side() {
+    let scene = Scene::new();
+    let url = "postgres://me@127.0.0.1:1/a";
+    let (line, plan) = planned(&scene, &["compare", url, "--set", "synchronous_commit=off"]);
+    assert_eq!(line, ["run", url, "--set-b", "synchronous_commit=off"]);
+    assert!(plan.stdout.contains("synchronous_commit"), "{}", plan.stdout);
+    for state in ["before", "after"] {
+        scene
+            .etalon(&[state, url])
+            .says(2, &["`--set-b NAME=VALUE`", "`--change SQL --undo SQL`", "compare before after`"]);
+    }
+}
+
+#[test]
+fn a_change_with_its_queries_is_compared_before_and_after() {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path().join("sql")).unwrap();
+    scene.write("sql/a.sql", "SELECT 1;\n").write("sql/b.sql", "SELECT 2;\n");
+    let url = "postgres://me@127.0.0.1:1/a";
+    let change = "create index on t(a)";
+    let (line, _) = planned(&scene, &["sql", "sql/a.sql", "sql/b.sql", "--db", url, "--before", "", "--after", change]);
+    let change = "create index etalon_index on t(a)";
+    assert_eq!(line, ["run", url, "--queries", "sql/", "--change", change, "--undo", "drop index etalon_index"]);
+}
+
+#[test]
+fn folders_of_stores_are_their_newest_finished_ones() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan("", "service_us=210", SHORT_RUNS));
+    for folder in ["before", "after", "after"] {
+        scene.etalon(&["run", "p.toml", "-o", folder]).says(0, &[]);
+    }
+    let line = line_of(&scene.etalon(&["compare", "before", "after"]));
+    let words: Vec<&str> = line.iter().map(String::as_str).collect();
+    assert!(words[1].starts_with("before/") && words[2].starts_with("after/"), "{words:?}");
+    scene.etalon(&words).says(0, &[]);
+    // A file that is no finished experiment is newer.
+    std::fs::copy(scene.path().join(words[1]), scene.path().join("copy.etalon")).unwrap();
+    scene.write("after/z.etalon", "");
+    assert_eq!(line_of(&scene.etalon(&["compare", "before", "after"])), line);
+    let gate = line_of(&scene.etalon(&["gate", "after"]));
+    assert_eq!(gate, ["gate", words[2]]);
+}
+
+#[test]
+fn runs_of_one_system_are_imported_together() {
+    let scene = Scene::new();
+    for (system, tps) in [("a", 100), ("b", 130)] {
+        for run in 1..=6 {
+            scene.write(&format!("{system}{run}.json"), &hyperfine(100.0 / f64::from(tps + run)));
+        }
+    }
+    let files: Vec<String> = ["a", "b"].iter().flat_map(|s| (1..=6).map(move |run| format!("{s}{run}.json"))).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let import = "`etalon import 'a=a*.json' 'b=b*.json' -o a-vs-b.etalon`, then `etalon compare a-vs-b.etalon`";
+    scene.etalon(&[&["compare"], files.as_slice()].concat()).says(2, &[import]);
+    let all = scene.etalon(&[&["import"], files.as_slice(), &["-o", "all"]].concat());
+    all.says(0, &["12 systems of one file each; `etalon import 'a=a*.json' 'b=b*.json' -o a-vs-b.etalon`"]);
+    scene.etalon(&["import", "a=a*.json", "b=b*.json", "-o", "a-vs-b.etalon"]).says(0, &["12 runs of 2 systems: a, b"]);
+    scene.etalon(&["compare", "a-vs-b.etalon"]).says(0, &[]);
+    let named = ["import", "a1.json", "a2.json", "a3.json", "a4.json", "a5.json", "a6.json", "--name", "old"];
+    answered(&scene, &named, &["import", "old=a*.json", "-o", "old.etalon"]);
+    scene.etalon(&["import", "old=a*.json", "-o", "old.etalon"]).says(0, &["6 runs of 1 system: old"]);
+    let says =
+        "`etalon import a1.json b1.json -o a1-vs-b1.etalon`, then `etalon gate a1-vs-b1.etalon --max-regression 5%`";
+    scene.etalon(&["gate", "a1.json", "b1.json", "--max-regression", "5%"]).says(2, &[says]);
+    scene.etalon(&["gate", "b1.json", "--baseline", "a1.json", "--max-regression", "5%"]).says(2, &[says]);
+    scene.etalon(&["import", "a1.json", "b1.json", "-o", "a1-vs-b1.etalon"]).says(0, &[]);
+    // One run of each is too few for a verdict.
+    scene.etalon(&["gate", "a1-vs-b1.etalon", "--max-regression", "5%"]).says(4, &[]);
+}
+
+#[test]
+fn a_gate_of_systems_runs_them_first() {
+    let scene = Scene::new();
+    let typed = ["gate", "--baseline", "sim:?a=1", "--candidate", "sim:?a=2", "--threshold", "5%"];
+    let url = |name: &str| format!("postgres://me@127.0.0.1:1/{name}");
+    let typed = typed.map(|word| word.strip_prefix("sim:?a=").map_or_else(|| word.to_owned(), &url));
+    let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
+    let (line, _) = planned(&scene, &typed);
+    assert_eq!(line[1..3], [url("1"), url("2")]);
+    assert_eq!(line[line.len() - 2..], ["--max-regression", "5%"]);
+    let line = "`etalon run postgres://me@127.0.0.1:1/a -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon";
+    scene.etalon(&["gate", &url("a")]).says(2, &[line]);
+}
+
+#[test]
+fn a_file_of_fio_is_the_folder_that_it_is_in() {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path().join("d1")).unwrap();
+    let typed = ["disk", "--filename=d1/testfile", "--bs=8k", "--rw=randwrite", "--iodepth=16", "--runtime=10"];
+    let (line, plan) = planned(&scene, &typed);
+    assert_eq!(line[1], "d1");
+    assert!(plan.stdout.contains("block_kb=8"), "{}", plan.stdout);
+}
+
+#[test]
+fn codecs_are_compared_by_the_plan_of_backups() {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path().join("d1")).unwrap();
+    let codecs = "benchmarks.*.codec=[\"gzip\", \"zstd\"]";
+    let (line, _) = planned(&scene, &["compress", "--codecs", "gzip,zstd", "d1"]);
+    assert_eq!(line, ["run", "backup-compression", "--set", codecs]);
+    let url = "postgres://me@127.0.0.1:1/a";
+    let (line, plan) = planned(&scene, &["backup", "compare", url, "gzip:6", "zstd:3"]);
+    assert!(line.contains(&codecs.to_owned()) && line.ends_with(&["--system".to_owned(), url.to_owned()]), "{line:?}");
+    assert!(plan.stdout.contains("codec=zstd"), "{}", plan.stdout);
+    // Words that are nothing do not ask each other what they mean.
+    scene.etalon(&["run", "backup", "ab", "restore", "dump", "zz"]).says(2, &[]);
 }

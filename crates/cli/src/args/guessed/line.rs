@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use clap::{Arg, Command};
-use formats::reader::SQLITE;
 use model::near::nearest;
 
-use super::NEVER_PROPOSED;
+use super::address::{as_system, is_url};
+use super::change::undo_of;
+use super::files::{is_foreign_file, label_files};
 use super::words::{For, Instead, OPTIONS, OtherOption};
+use super::{NEVER_PROPOSED, is_strange};
 use crate::results::is_store;
 
 /// A part of a system's URL.
@@ -61,6 +63,10 @@ pub struct Line {
     pub junit: Option<String>,
     /// The options of a gate that a line of `run` asks for.
     pub judged: Vec<String>,
+    /// Whether a gate follows a line of `run` even without options.
+    pub is_gated: bool,
+    /// The name of the system that all imported files are of.
+    label: Option<String>,
     is_only_planned: bool,
     definitions: Vec<String>,
     url: Option<Url>,
@@ -146,11 +152,14 @@ impl Line {
     /// Adds what étalon has in place of another tool's option to the line.
     fn replace_option(&mut self, name: &str, known: &OtherOption, value: Option<String>) {
         self.strange.push(name.to_owned());
-        self.add_note(known.about);
         let value = value.unwrap_or_default();
+        // pgbench's `-b` names a script.
+        if name == "-b" && is_url(&value) {
+            self.words.push(value);
+            return;
+        }
+        self.add_note(known.about);
         match known.instead {
-            // pgbench's `-b` names a script.
-            _ if name == "-b" && value.contains("://") => self.words.push(value),
             Instead::Time if parse_seconds(&value).is_some_and(|seconds| seconds < SHORTEST_EXPERIMENT_S) => {
                 self.add_option("--set", format!("schedule.duration={}", with_unit(&value, "s")));
             }
@@ -168,7 +177,7 @@ impl Line {
             Instead::Url(part) => self.set_url_part(part, value),
             Instead::Define => self.definitions.push(value),
             Instead::Access => self.add_access(&value),
-            Instead::System => self.words.push(value),
+            Instead::System => self.words.push(folder_of_new_file(value)),
             Instead::Codec => {
                 self.is_backup = true;
                 self.add_option("--set", format!("benchmarks.*.codec={}", one_or_list(&value)));
@@ -177,7 +186,14 @@ impl Line {
             Instead::Limit => self.add_gate_option(["--limit".to_owned(), as_limit(&value)]),
             Instead::LeastRate => self.add_gate_option(["--limit".to_owned(), format!("tps >= {value}")]),
             Instead::FailIf => self.add_gate_option(gate_option(&value)),
+            // Two systems are run together, the baseline as A.
+            Instead::Baseline if is_url(&value) => self.words.insert(0, value),
             Instead::Baseline => self.add_gate_option(["--baseline".to_owned(), value]),
+            Instead::Change | Instead::Undo if value.is_empty() => {}
+            Instead::Change | Instead::Undo if is_url(&value) => self.words.push(value),
+            Instead::Change => self.add_option("--change", value),
+            Instead::Undo => self.add_option("--undo", value),
+            Instead::Label => self.label = Some(value),
             Instead::Candidate => self.candidate = Some(value),
             Instead::Junit if self.verb == "gate" => {
                 self.add_option("--format", "junit".to_owned());
@@ -212,7 +228,7 @@ impl Line {
     }
 
     /// The value of an option that the line has, to be changed.
-    fn value_mut(&mut self, option: &str) -> Option<&mut String> {
+    pub fn value_mut(&mut self, option: &str) -> Option<&mut String> {
         let at = self.options.iter().position(|known| known == option)?;
         self.options.get_mut(at + 1)
     }
@@ -269,8 +285,15 @@ impl Line {
         if self.has_option(&["--set-a", "--set-b"]) {
             self.words.dedup();
         }
+        if let Some(label) = self.label.take() {
+            self.words = label_files(&label, &self.words);
+        }
         match For::for_verb(&self.verb) {
-            Some(For::Measuring) => self.words.iter_mut().for_each(|word| *word = as_system(word)),
+            Some(For::Measuring) => {
+                self.words.iter_mut().for_each(|word| *word = as_system(word));
+                self.take_threads_as_clients();
+                self.add_undo();
+            }
             Some(For::Gate | For::Compare) => self.place_stores(),
             _ => {}
         }
@@ -280,6 +303,37 @@ impl Line {
                 self.drop_options(plan);
             }
         }
+    }
+
+    /// Renames `--threads` to `--clients` in a line of another tool's words that has no clients, since those are its threads.
+    fn take_threads_as_clients(&mut self) {
+        if self.strange.is_empty() || self.has_option(&["-c", "--clients"]) {
+            return;
+        }
+        if let Some(threads) = self.options.iter_mut().find(|option| *option == "--threads") {
+            "--clients".clone_into(threads);
+            self.add_note(
+                "the threads of sysbench are `--clients` here, each with a connection; `--threads` are those of étalon itself",
+            );
+        }
+    }
+
+    /// Adds the statement that undoes `--change`, where it follows from the change, else a word in its place.
+    fn add_undo(&mut self) {
+        if self.has_option(&["--undo"]) {
+            return;
+        }
+        let names_table = self.words.iter().any(|word| word.starts_with("mysql") || word.starts_with("mariadb"));
+        let Some(change) = self.value_mut("--change") else { return };
+        let undo = match undo_of(change, names_table) {
+            Some(undoable) => {
+                *change = undoable.change;
+                undoable.undo
+            }
+            None => "SQL that undoes it".to_owned(),
+        };
+        self.add_option("--undo", undo);
+        self.add_note("`--undo` is the statement that undoes the change: look at it before you type the line");
     }
 
     /// Drops the options that a command does not take.
@@ -333,7 +387,7 @@ impl Line {
     /// Appends the candidate's store to the words; a gate's first of two stores becomes `--baseline`.
     fn place_stores(&mut self) {
         self.words.extend(self.candidate.take());
-        if self.verb == "gate" && self.words.len() == 2 {
+        if self.verb == "gate" && self.words.len() == 2 && !self.words.iter().all(|word| is_foreign_file(word)) {
             self.add_note("`etalon gate` takes the candidate's store, and the other as `--baseline`");
             let baseline = self.words.remove(0);
             if is_store(&baseline) || Path::new(&baseline).exists() {
@@ -394,36 +448,7 @@ pub fn is_option(word: &str) -> bool {
 /// Whether a word can be a database's name and nothing else.
 fn is_database_name(word: &str) -> bool {
     let is_plain = word.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter));
-    is_plain && !Path::new(word).exists() && super::is_strange(word)
-}
-
-/// Writes an SQLite file as a system, `sqlite:a.db`; any other word stays as it is.
-pub fn as_system(word: &str) -> String {
-    let (label, place) = match word.split_once('=') {
-        Some((label, place)) if !Path::new(word).exists() => (format!("{label}="), place),
-        _ => (String::new(), word),
-    };
-    if is_sqlite(place) { format!("{label}sqlite:{place}") } else { word.to_owned() }
-}
-
-/// Whether a path is a database of SQLite, by its contents or its name, and no store.
-pub fn is_sqlite(place: &str) -> bool {
-    let path = Path::new(place);
-    if place.contains(':') || is_store(place) || path.is_dir() {
-        return false;
-    }
-    if path.is_file() {
-        return has_sqlite_magic(path);
-    }
-    path.extension().is_some_and(|ending| ["db", "db3", "sqlite", "sqlite3"].iter().any(|known| ending == *known))
-}
-
-/// Whether a file begins as SQLite's do, be it a store or another database.
-pub fn has_sqlite_magic(path: &Path) -> bool {
-    use std::io::Read as _;
-    let mut bytes = [0; SQLITE.len()];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
-    read.is_ok() && bytes == SQLITE
+    is_plain && !Path::new(word).exists() && is_strange(word)
 }
 
 /// Splits `--option=value` or `-Tvalue` into the option's name and its value, if it has one.
@@ -450,6 +475,16 @@ fn argument_named<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
 /// Whether an argument is followed by a value.
 fn takes_value(argument: &Arg) -> bool {
     argument.get_action().takes_values()
+}
+
+/// Replaces a file by its folder, of which the disk is measured; a folder or a device stays, and so does any other word.
+fn folder_of_new_file(word: String) -> String {
+    let path = Path::new(&word);
+    let is_target = is_url(&word) || path.is_dir() || host::target::is_device(path);
+    match path.parent().filter(|folder| !is_target && folder.is_dir()) {
+        Some(folder) => folder.display().to_string(),
+        None => word,
+    }
 }
 
 /// Finds the option of another tool that has this name and that a verb knows.
@@ -495,7 +530,7 @@ fn gate_option(value: &str) -> [String; 2] {
 }
 
 /// Writes a comma-separated list as plans do: `gzip,zstd` is `["gzip", "zstd"]`; a single value stays.
-fn one_or_list(value: &str) -> String {
+pub fn one_or_list(value: &str) -> String {
     if !value.contains(',') {
         return value.to_owned();
     }

@@ -39,6 +39,12 @@ pub enum Instead {
     Candidate,
     /// A file of JUnit XML, which a gate writes.
     Junit,
+    /// A statement that changes the server, or the system after a change.
+    Change,
+    /// The statement that undoes a change, or the system before it.
+    Undo,
+    /// The name of the system that all imported files are of.
+    Label,
 }
 
 impl Instead {
@@ -55,6 +61,7 @@ pub enum For {
     Compare,
     Gate,
     Import,
+    Report,
 }
 
 impl For {
@@ -65,6 +72,7 @@ impl For {
             "compare" => Some(Compare),
             "gate" => Some(Gate),
             "import" => Some(Import),
+            "report" => Some(Report),
             _ => None,
         }
     }
@@ -93,6 +101,7 @@ const fn flag(verbs: For, names: &'static [&'static str], instead: Instead, abou
 const URL: &str = "the URL says it: `postgres://USER@HOST:PORT/DATABASE`, `mysql://USER@HOST:PORT/DATABASE`";
 const BACKUPS: &str = "the plan `backup-compression` compares the codecs of a backup, which is restored and compared";
 const P99: &str = "`--p99 20ms` looks for the most clients of whom 99 of 100 transactions are answered in this time";
+const CHANGES: &str = "`--change SQL --undo SQL` compares one server before and after a change";
 const HOLDS: &str = "`--limit` says what has to hold";
 const JUDGES: &str = "`etalon gate` judges the store of a run, and passes or fails";
 /// Also of a setting that stands among the words.
@@ -101,7 +110,7 @@ pub const SETTINGS: &str =
 const NOT_MEASURED: &str = "`etalon compare` measures nothing, so it takes no time: `etalon run` does";
 const IN_DISKS: &str = "a key of the workload `disk`: `etalon show workload:disk` lists them";
 
-use For::{Compare, Gate, Import, Measuring};
+use For::{Compare, Gate, Import, Measuring, Report};
 
 /// Options of pgbench, sysbench, fio and others that mean something else here or have no option.
 pub const OPTIONS: &[OtherOption] = &[
@@ -127,9 +136,14 @@ pub const OPTIONS: &[OtherOption] = &[
         Measuring,
         &["-t", "--transactions"],
         Instead::Key("schedule.transactions", ""),
-        "each run ends after so many",
+        "each run ends after this number of transactions",
     ),
-    taking(Measuring, &["-f", "--file"], Instead::Option("--script", ""), "`--script FILE` runs a script of your own"),
+    taking(
+        Measuring,
+        &["-f", "--file", "--sql", "--sql-file", "--query-file"],
+        Instead::Option("--script", ""),
+        "`--script FILE` runs a script of your own",
+    ),
     taking(
         Measuring,
         &["-b", "--builtin"],
@@ -260,7 +274,7 @@ pub const OPTIONS: &[OtherOption] = &[
         "étalon goes past the caches by itself: `--set 'benchmarks.*.cache=all'` uses them",
     ),
     flag(Measuring, &["--group_reporting", "--time_based"], Instead::Words(&[]), "étalon does so by itself"),
-    taking(Measuring, &["--codec", "--compression", "--compress"], Instead::Codec, BACKUPS),
+    taking(Measuring, &["--codec", "--codecs", "--compression", "--compress"], Instead::Codec, BACKUPS),
     taking(Measuring, &["--junit"], Instead::Junit, "`etalon gate` judges a store, and writes JUnit XML"),
     taking(
         Measuring,
@@ -279,10 +293,28 @@ pub const OPTIONS: &[OtherOption] = &[
     taking(Measuring, &["--b-set", "--b-setting", "--setting"], Instead::Option("--set-b", ""), SETTINGS),
     taking(
         Measuring,
-        &["-a", "--a", "--b", "-A", "-B", "--A", "--B", "--left", "--right", "--server", "--url", "--dsn"],
+        &[
+            "-a",
+            "--a",
+            "--b",
+            "-A",
+            "-B",
+            "--A",
+            "--B",
+            "--left",
+            "--right",
+            "--server",
+            "--url",
+            "--dsn",
+            "--old",
+            "--new",
+            "--candidate",
+        ],
         Instead::System,
         "systems are named without an option: `old=URL new=URL`",
     ),
+    taking(Measuring, &["--after"], Instead::Change, CHANGES),
+    taking(Measuring, &["--before"], Instead::Undo, CHANGES),
     taking(
         Gate,
         &["--threshold", "--tolerance", "--max-change"],
@@ -300,6 +332,20 @@ pub const OPTIONS: &[OtherOption] = &[
     taking(Compare, &["-T", "--time", "--duration", "--runtime", "--for"], Instead::Words(&[]), NOT_MEASURED),
     taking(Compare, &["--candidate"], Instead::Candidate, "the candidate's store is named without an option"),
     taking(
+        Compare,
+        &["--before", "--old", "-A", "--a", "--after", "--new", "-B", "--b"],
+        Instead::System,
+        "stores are named without an option: `before.etalon after.etalon`",
+    ),
+    flag(Report, &["--html"], Instead::Words(&[]), "a report is a page of HTML, `-o FILE` names it"),
+    taking(Report, &["--out", "--file", "--save"], Instead::Option("--output", ""), "`--output` is the file to write"),
+    taking(
+        Import,
+        &["--name", "--label", "--system"],
+        Instead::Label,
+        "`NAME=FILE` names the system that a file is of, `NAME=FILES*` that of several runs",
+    ),
+    taking(
         Import,
         &["--save", "--out", "--store"],
         Instead::Option("--output", ""),
@@ -316,6 +362,8 @@ pub enum Meaning {
     Steps,
     /// `run` with the plan `backup-compression` on the systems.
     Backup,
+    /// `run` of one system under two settings, or before and after a change.
+    States,
     /// `run`, then `gate`.
     Ci,
     /// `compare`, of other files after `import`.
@@ -365,8 +413,14 @@ pub const VERBS: &[(&[&str], Meaning, &str)] = &[
         Meaning::Verb("run"),
         "`etalon run` measures the disks that folders are on",
     ),
-    (&["backup", "dump", "restore"], Meaning::Backup, BACKUPS),
+    (&["backup", "dump", "restore", "compress", "compression"], Meaning::Backup, BACKUPS),
     (&["query"], Meaning::Verb("run"), "`etalon run` times each query of a folder"),
+    (
+        &["before", "after"],
+        Meaning::States,
+        "`etalon run` measures both in one run, in turns: `--set-b NAME=VALUE` is a setting of the second side, \
+         `--change SQL --undo SQL` a change that étalon makes and undoes",
+    ),
     (&["ci", "check", "verify"], Meaning::Ci, "`etalon run` measures, `etalon gate` passes or fails"),
     (&["convert", "parse"], Meaning::Verb("import"), "`etalon import` reads what other tools wrote into a store"),
     (&["diff", "cmp"], Meaning::Compare, "`etalon compare` compares stores"),

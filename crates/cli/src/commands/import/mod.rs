@@ -16,10 +16,11 @@ use report::number::count_noun;
 use store::{EXTENSION, Store};
 
 use self::alias::Aliases;
+use self::inputs::Input;
 use self::read::Reading;
 use super::run::header_of_plan;
 use crate::args::ImportArgs;
-use crate::args::guessed::typed_line;
+use crate::args::guessed::{grouped_files, imported_name, typed_line};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::STDOUT;
@@ -49,12 +50,9 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     if args.output.as_os_str() == STDOUT {
         return Err(CliError::user_error("a store cannot go to stdout").with_hint("name a file with `-o STORE`"));
     }
-    let args = &take_format_argument(args);
-    let only = formats::reader::find_reader(&args.format);
-    let options = reader_options(args, only)?;
+    let args = take_format_argument(args);
     let aliases = Aliases::parse(&args.alias)?;
-    let inputs = inputs::read_arguments(args)?;
-    let mut imports = Reading::new(only, &options, printer).read_all(&inputs)?;
+    let (inputs, mut imports) = read_inputs(&args, printer)?;
     formats::places::tell_places_apart(&mut imports);
     formats::loads::tell_loads_apart(&mut imports);
     aliases.rename_all(&mut imports)?;
@@ -72,8 +70,31 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     print_import(&path, &experiment, &imports, printer);
     if !printer.json {
         chosen.iter().for_each(|note| printer.print_note(note));
+        note_of_lone_runs(&args, &experiment).iter().for_each(|note| printer.print_remark(note));
     }
     Ok(Exit::Done)
+}
+
+/// Reads what the arguments name; nothing is written.
+fn read_inputs(args: &ImportArgs, printer: Printer) -> Result<(Vec<Input>, Vec<Imported>), CliError> {
+    let only = formats::reader::find_reader(&args.format);
+    let options = reader_options(args, only)?;
+    let inputs = inputs::read_arguments(args)?;
+    let imports = Reading::new(only, &options, printer).read_all(&inputs)?;
+    Ok((inputs, imports))
+}
+
+/// Fails as `etalon import` would on files that it cannot read, and prints nothing.
+pub fn check_readable(args: &ImportArgs) -> Result<(), CliError> {
+    read_inputs(&take_format_argument(args), Printer::silent()).map(|_| ())
+}
+
+/// Says that each file became a system, where their names count runs; `None` where they do not.
+fn note_of_lone_runs(args: &ImportArgs, experiment: &Experiment) -> Option<String> {
+    let systems = experiment.plan.systems.len();
+    let grouped = grouped_files(&args.files).filter(|_| systems == args.files.len())?;
+    let line = [vec!["import".to_owned()], grouped, vec!["-o".to_owned(), imported_name(&args.files)]].concat();
+    Some(format!("{systems} systems of one file each; `{}` makes runs of one system of them", typed_line(&line)))
 }
 
 /// Takes a format's name as the first argument, as formats were named before they were recognised.

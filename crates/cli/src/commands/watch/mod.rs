@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::args::WatchArgs;
-use crate::args::guessed::suggest_run_line;
+use crate::args::guessed::add_run_line;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -35,10 +35,8 @@ pub fn run(args: &WatchArgs, printer: Printer) -> Result<Exit, CliError> {
 
 /// Finds the store of a folder that was written last; fails if there is none.
 fn find_latest_store(folder: &Path) -> Result<PathBuf, CliError> {
-    latest_store(folder).ok_or_else(|| {
-        let error = CliError::user_error(format!("there is no store in `{}`", folder.display()));
-        suggest_run_line().into_iter().fold(error, |error, line| error.with_hint(format!("type `{line}`")))
-    })
+    latest_store(folder)
+        .ok_or_else(|| add_run_line(CliError::user_error(format!("there is no store in `{}`", folder.display()))))
 }
 
 /// Writes the state of a watched experiment as JSON.

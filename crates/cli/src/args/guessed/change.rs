@@ -1,0 +1,62 @@
+//! How a change of a server is undone, where that follows from the change.
+
+/// The name that an index without one is given, so that it can be dropped.
+const INDEX: &str = "etalon_index";
+
+/// A change with the statement that undoes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undoable {
+    /// The change, in which an index has a name.
+    pub change: String,
+    pub undo: String,
+}
+
+/// Finds how to undo `CREATE INDEX`, which is given a name if it has none; `None` for any other statement.
+/// `names_table` is for servers that drop an index of a table.
+pub fn undo_of(change: &str, names_table: bool) -> Option<Undoable> {
+    let words: Vec<&str> = change.trim().trim_end_matches(';').split_whitespace().collect();
+    let lower: Vec<String> = words.iter().map(|word| word.to_ascii_lowercase()).collect();
+    let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
+    let at = match lower.as_slice() {
+        ["create", "index", ..] => 2,
+        ["create", "unique", "index", ..] => 3,
+        _ => return None,
+    };
+    let at = at + usize::from(lower.get(at) == Some(&"concurrently"));
+    let at = if lower.get(at) == Some(&"if") { at + 3 } else { at };
+    let mut named = words;
+    if lower.get(at) == Some(&"on") {
+        named.insert(at, INDEX);
+    }
+    let name = *named.get(at)?;
+    let table = named.get(at + 2)?.split('(').next()?;
+    let undo = if names_table { format!("drop index {name} on {table}") } else { format!("drop index {name}") };
+    Some(Undoable { change: named.join(" "), undo })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn undoable(change: &str, undo: &str) -> Option<Undoable> {
+        Some(Undoable { change: change.to_owned(), undo: undo.to_owned() })
+    }
+
+    #[test]
+    fn an_index_is_undone_by_its_name() {
+        assert_eq!(
+            undo_of("create index on t(a)", false),
+            undoable("create index etalon_index on t(a)", "drop index etalon_index")
+        );
+        assert_eq!(
+            undo_of("CREATE UNIQUE INDEX i ON t (a);", true),
+            undoable("CREATE UNIQUE INDEX i ON t (a)", "drop index i on t")
+        );
+        assert_eq!(
+            undo_of("CREATE INDEX CONCURRENTLY IF NOT EXISTS i ON t (a)", false).map(|found| found.undo),
+            Some("drop index i".to_owned())
+        );
+        assert_eq!(undo_of("alter table t add b int", false), None);
+        assert_eq!(undo_of("create index", false), None);
+    }
+}

@@ -1,0 +1,190 @@
+//! Tests of the lines that are answered.
+
+use clap::Parser as _;
+
+use super::words::OPTIONS;
+use super::*;
+
+/// What is printed for a line.
+fn said(typed: &str) -> String {
+    let words: Vec<String> = shlex::split(typed).unwrap();
+    let error = Cli::try_parse_from(std::iter::once("etalon".to_owned()).chain(words.iter().cloned())).unwrap_err();
+    match suggest_line(&words, error) {
+        Ok(error) => format!("{}\n{}", error.message, error.hints.join("\n")),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The lines are answered with these, which étalon takes.
+#[track_caller]
+fn answered(cases: &[(&str, &str)]) {
+    let mut wrong = String::new();
+    for (typed, line) in cases {
+        let said = said(typed);
+        if !said.contains(&format!("`{line}`")) {
+            wrong += &format!("{typed}: {line}\n{said}\n");
+        }
+        let line = line.split(" && ").next().unwrap().split(" > ").next().unwrap();
+        let parsed = Cli::try_parse_from(shlex::split(line).unwrap());
+        assert!(parsed.is_ok() || line.ends_with("--version"), "{line}: {parsed:?}");
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn verbs_of_other_tools_are_answered_with_a_line() {
+    answered(&[
+        ("a.db b.db", "etalon run sqlite:a.db sqlite:b.db"),
+        ("postgresql://h/a postgresql://h/b -c 8", "etalon run postgresql://h/a postgresql://h/b -c 8"),
+        ("bench a.db b.db", "etalon run sqlite:a.db sqlite:b.db"),
+        ("test postgres://h/d --duration 60", "etalon run postgres://h/d --for 60s"),
+        ("sweep a.db", "etalon run sqlite:a.db --clients 1,2,4,8"),
+        ("ramp a.db", "etalon capacity sqlite:a.db --p99 20ms"),
+        ("scale a.db -c 1,9", "etalon run sqlite:a.db -c 1,9"),
+        ("disk dirA dirB", "etalon run dirA dirB"),
+        (
+            "fio --rw=randread --bs=8k --size 1G dirA",
+            "etalon run dirA --set 'benchmarks.*.op=read' --set 'benchmarks.*.pattern=random' --set 'benchmarks.*.block_kb=8' --set 'benchmarks.*.size_mb=1024'",
+        ),
+        ("backup a.db b.db", "etalon run backup-compression --system sqlite:a.db --system sqlite:b.db"),
+        ("queries reports/ a.db b.db", "etalon run reports/ sqlite:a.db sqlite:b.db"),
+        (
+            "ci a.db b.db",
+            "etalon run sqlite:a.db sqlite:b.db -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\"",
+        ),
+        ("check x.etalon", "etalon gate x.etalon"),
+        ("convert old.txt new.txt", "etalon import old.txt new.txt -o old-vs-new.etalon"),
+        ("history", "etalon list ."),
+        ("ls r2", "etalon list r2"),
+        ("version", "etalon --version"),
+        ("diff a.etalon b.etalon", "etalon compare a.etalon b.etalon"),
+        ("import old.txt new.txt", "etalon import old.txt new.txt -o old-vs-new.etalon"),
+        ("capacity postgres://h/d", "etalon capacity postgres://h/d --p99 20ms"),
+    ]);
+    assert!(said("replay log").contains("étalon replays no recorded traffic"));
+}
+
+#[test]
+fn all_options_of_other_tools_are_answered_at_once() {
+    answered(&[
+        (
+            "run a.db --concurrency 8 --duration 600 --slo 20",
+            "etalon run sqlite:a.db --clients 8 --for 600s --p99 20ms",
+        ),
+        ("run postgres -T60 -f my.sql -n", "etalon run postgres --for 60s --script my.sql"),
+        ("run postgres -D a=1 -D b=2", "etalon run postgres --set 'define=a=1, b=2'"),
+        ("run postgres --jobs 4 --dry-run -o x", "etalon plan postgres --clients 4"),
+        ("run -h localhost -p 5432 -U me -d bench -c 8", "etalon run postgres://me@localhost:5432/bench -c 8"),
+        ("run mysql -h db1 -U me", "etalon run mysql://me@db1/"),
+        ("run --rate=5 postgres", "etalon run postgres --set 'benchmarks.*.rate=5'"),
+        ("run postgres --output json", "etalon run postgres --json"),
+        ("run postgres --save out", "etalon run postgres --output out"),
+        ("run a.db --codec lz4", "etalon run backup-compression --set 'benchmarks.*.codec=lz4' --system sqlite:a.db"),
+        (
+            "run postgres --junit x.xml",
+            "etalon run postgres -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --format junit > x.xml",
+        ),
+        ("run postgres --clientz 4", "etalon run postgres --clients 4"),
+        ("gate x.etalon --sla 20ms", "etalon gate x.etalon --limit 'p99 <= 20ms'"),
+        (
+            "gate x.etalon --fail-if 'p99 > 20ms' --threshold 5",
+            "etalon gate x.etalon --limit 'p99 <= 20ms' --max-regression 5%",
+        ),
+        ("gate --candidate b.etalon --baseline a.etalon", "etalon gate b.etalon --baseline a.etalon"),
+        ("gate a.etalon b.etalon", "etalon gate b.etalon --baseline a.etalon"),
+        ("gate x.etalon --junit x.xml", "etalon gate x.etalon --format junit > x.xml"),
+        ("compare x.etalon --duration 5 --threshold 5%", "etalon compare x.etalon --margin 5%"),
+        (
+            "compare postgres://h/a mysql://h/b -c 4 -T 10",
+            "etalon run postgres://h/a mysql://h/b -c 4 --set schedule.duration=10s",
+        ),
+        ("compare -f my.sql sqlite:a.db sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db --script my.sql"),
+        ("run -a postgres://h/a -b postgres://h/b -T 60", "etalon run postgres://h/a postgres://h/b --for 1m20s"),
+        ("run --a old=postgres://h/a --b new=postgres://h/b", "etalon run old=postgres://h/a new=postgres://h/b"),
+        ("run postgres -b select-only", "etalon run postgres --script select-only"),
+        (
+            "compare --fail-if-slower 5% b.etalon a.etalon",
+            "etalon gate a.etalon --max-regression 5% --baseline b.etalon",
+        ),
+        (
+            "run postgres --fail-on 'p95>50ms'",
+            "etalon run postgres -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --limit 'p95 <= 50ms'",
+        ),
+        ("find-max postgres://h/d --slo 'p99<20ms'", "etalon capacity postgres://h/d --p99 20ms"),
+        ("find-capacity --slo 'p99<20ms' postgres://h/d", "etalon capacity postgres://h/d --p99 20ms"),
+        (
+            "run -f my.sql@3 -f other.sql@1 -c 8 -h db1 -p 5541 -U me bench",
+            "etalon run postgres://me@db1:5541/bench --script my.sql@3,other.sql@1 -c 8",
+        ),
+        ("script my.sql --db postgres://h/d -c 1,8", "etalon run my.sql postgres://h/d -c 1,8"),
+        (
+            "compare postgres://h/a postgres://h/b --target-latency p99=20ms",
+            "etalon run postgres://h/a postgres://h/b --p99 20ms",
+        ),
+        (
+            "ci --baseline today.etalon --max-regression 5% postgres://h/d",
+            "etalon run postgres://h/d -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --baseline today.etalon --max-regression 5%",
+        ),
+        (
+            "gate x.etalon --threshold p99=20ms --threshold tps=500",
+            "etalon gate x.etalon --limit 'p99 <= 20ms' --limit 'tps >= 500'",
+        ),
+        (
+            "gate --max-p99 20ms --min-tps 500 -f my.sql postgres://h/d",
+            "etalon run postgres://h/d --script my.sql -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --limit 'p99 <= 20ms' --limit 'tps >= 500'",
+        ),
+        (
+            "compare postgres://h/d postgres://h/d --set-b work_mem=1MB",
+            "etalon run postgres://h/d --set-b work_mem=1MB",
+        ),
+        (
+            "compare postgres://h/d --a-set jit=on --b-set jit=off -c 4",
+            "etalon run postgres://h/d --set-a jit=on --set-b jit=off -c 4",
+        ),
+        ("setting synchronous_commit=off postgres://h/d", "etalon run postgres://h/d --set-b synchronous_commit=off"),
+        ("gate x.etalon --sla 'tps >= 500'", "etalon gate x.etalon --limit 'tps >= 500'"),
+        ("bench --A sqlite:a.db --B sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db"),
+    ]);
+    assert!(said("run postgres -h").contains("Usage"));
+    let strange = "without `mixed`: type `etalon run postgres://h/a postgres://h/b -c 8`";
+    assert!(said("bench postgres://h/a postgres://h/b --workload x mixed -c 8").contains(strange));
+    assert!(said("diff 1 2").contains("`etalon list etalon-results`"));
+}
+
+#[test]
+fn an_unknown_option_is_no_value() {
+    for typed in ["run a.db --xyzzy", "list --xyzzy", "resume a b", "doctor --xyzzy", "--xyzzy"] {
+        let said = said(typed);
+        assert!(!said.contains("-- --") && !said.contains("as a value"), "{typed}: {said}");
+    }
+    assert!(said("run a.db --xyzzy --vus 4").contains("without `--xyzzy`: type `etalon run sqlite:a.db --clients 4`"));
+}
+
+#[test]
+fn what_gives_something_up_is_never_proposed() {
+    for word in ["--allow-sequental-order", "--i-will-lose-data-on", "--allow", "--allow-unequal"] {
+        let said = said(&format!("run postgres {word}"));
+        assert!(!NEVER_PROPOSED.iter().any(|option| said.contains(*option)), "{word}: {said}");
+    }
+}
+
+#[test]
+fn nothing_that_is_known_here_has_an_advice() {
+    let etalon = Cli::command();
+    for (verb, verbs) in
+        [("run", For::Measuring), ("gate", For::Gate), ("compare", For::Compare), ("import", For::Import)]
+    {
+        for argument in etalon.find_subcommand(verb).unwrap().get_arguments() {
+            let long = argument.get_long().map(|long| format!("--{long}"));
+            let short = argument.get_short().map(|short| format!("-{short}"));
+            for word in [long, short].into_iter().flatten() {
+                let is_known = OPTIONS.iter().any(|known| known.verbs == verbs && known.names.contains(&word.as_str()));
+                // `init` has none.
+                assert!(!is_known || word == "--set", "{verb} {word}");
+            }
+        }
+    }
+    for (names, ..) in VERBS {
+        assert!(names.iter().all(|name| etalon.find_subcommand(name).is_none()), "{names:?}");
+    }
+}
