@@ -241,32 +241,35 @@ impl GateOutcome {
             .then(|| format!("left undecided: {named}{more}: the runs neither show nor exclude {what}; {ends}"))
     }
 
-    /// Writes the gate's status with the number of rows of each kind.
+    /// Writes the gate's status with the number of rows of each kind, which add up to all of them.
     /// Improvements are next to regressions: findings on one side only suggest a broken process.
     pub fn summary_line(&self) -> String {
         let status = match self.status {
-            GateStatus::Passed => "passed",
-            GateStatus::NotFailed => "not failed, which is no pass of all rows",
-            GateStatus::Failed => "failed",
-            GateStatus::Inconclusive => "inconclusive",
-            GateStatus::TooFewRows => "not passed: too few rows compared",
-            GateStatus::Unfinished => "not passed: experiment under way or stopped",
+            GateStatus::Passed => "passed".to_owned(),
+            GateStatus::NotFailed => {
+                format!("passed: no regression shown, {} undecided", count_noun(self.open_rows(), "row"))
+            }
+            GateStatus::Failed => "failed".to_owned(),
+            GateStatus::Inconclusive => "inconclusive".to_owned(),
+            GateStatus::TooFewRows => "not passed: too few rows compared".to_owned(),
+            GateStatus::Unfinished => "not passed: experiment under way or stopped".to_owned(),
         };
         let unfinished = self.unfinished.map_or_else(String::new, |found| format!(", {}", found.sentence()));
         let apart = if self.apart.is_empty() { "" } else { ", measured apart" };
         let not_asked = self.lines.iter().filter(|line| !line.is_asked).count();
         let unstable = self.lines.iter().filter(|line| !line.is_asked && line.is_unstable).count();
         format!(
-            "gate {status}{unfinished}{apart}: {} regressed beyond {}, {} failed, {} improved, {} held, {} open, {} not compared",
+            "gate {status}{unfinished}{apart}; of {}: {} regressed beyond {}, {} failed, {} improved, {} held, {} open, {} not compared",
+            count_noun(self.lines.len(), "row"),
             self.count_of(RowStatus::Regressed),
             crate::number::percent_text(self.rules.max_regression, Script::Plain),
             self.count_of(RowStatus::Failed),
             self.count_of(RowStatus::Improved),
             self.count_of(RowStatus::Held),
             self.count_of(RowStatus::Open),
-            self.count_of(RowStatus::NotCompared).saturating_sub(not_asked)
-        ) + &broken_limits_text(self.count_of(RowStatus::Broken))
-            + &not_asked_words(not_asked - unstable, unstable)
+            self.count_of(RowStatus::NotCompared)
+        ) + &not_asked_words(not_asked - unstable, unstable)
+            + &broken_limits_text(self.count_of(RowStatus::Broken))
     }
 }
 
@@ -280,11 +283,12 @@ fn broken_limits_text(limits: usize) -> String {
     if limits == 0 { String::new() } else { format!(", {} broken", count_noun(limits, "limit")) }
 }
 
-/// Writes the numbers of rows that are not asked for, each after a comma; empty without any.
+/// Says how many of the rows that were not compared are not asked for, and why; empty without any.
 fn not_asked_words(short: usize, unstable: usize) -> String {
     let kinds = [(short, "with too few operations in a run of this length"), (unstable, "unstable")];
     let some = kinds.into_iter().filter(|(rows, _)| *rows > 0);
-    some.map(|(rows, words)| format!(", {rows} {words}")).collect()
+    let words: Vec<String> = some.map(|(rows, words)| format!("{rows} {words}")).collect();
+    if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
 }
 
 /// Judges all rows and absolute limits, which the candidate has to keep whatever the baseline does.

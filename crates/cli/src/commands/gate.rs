@@ -46,7 +46,8 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         Format::Text => printer.print_folded(&render_outcome(&outcome, format)),
         _ => printer.print_result(&render_outcome(&outcome, format)),
     }
-    if let (Some(_), None, false) = (outcome.undecided_sentence(), &args.baseline, printer.json) {
+    let is_imported = evidence.header.build == report::evidence::IMPORTED;
+    if let (Some(_), None, false) = (outcome.undecided_sentence(), &args.baseline, printer.json || is_imported) {
         printer.print_note(&format!("`{}` adds rounds until they are decided", extend_command(&candidate.store)));
     }
     match outcome.status {
@@ -57,7 +58,7 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         GateStatus::Unfinished => {
             let how_far = outcome.unfinished.map_or_else(String::new, |found| found.sentence());
             let text = format!("the experiment is under way or was stopped ({how_far}), so the gate cannot pass");
-            let hint = if evidence.header.build == formats::experiment::IMPORTED {
+            let hint = if is_imported {
                 "run the rest where the table was exported, and export it again".to_owned()
             } else {
                 format!("run the rest with `{}`", resume_command(&candidate.store))
@@ -82,9 +83,13 @@ fn too_few_rows_error(outcome: &GateOutcome, args: &GateArgs) -> CliError {
     let stores = args.baseline.iter().chain([&args.store]).map(String::as_str);
     let compare = typed_line(&std::iter::once("compare").chain(stores).collect::<Vec<_>>());
     let (compared, asked) = (outcome.rows_compared(), outcome.rows_asked());
-    let error = inconclusive_error(format!(
-        "the gate compared {compared} of the {asked} rows that it asks for, so it cannot pass"
-    ));
+    let long_enough = if asked < outcome.lines.len() && args.min_rows.is_none() {
+        " for which its runs are long enough"
+    } else {
+        " that it asks for"
+    };
+    let error =
+        inconclusive_error(format!("the gate compared {compared} of the {asked} rows{long_enough}, so it cannot pass"));
     match compared {
         0 => error
             .with_hint(format!("a verdict takes 6 rounds and two systems; `{compare}` shows what is missing"))

@@ -95,7 +95,11 @@ fn the_gate_holds_a_run_against_an_earlier_one() {
         "{}",
         failed.stdout
     );
-    assert!(failed.stdout.contains("gate failed, measured apart: 2 regressed"), "{}", failed.stdout);
+    assert!(
+        failed.stdout.contains("gate failed, measured apart; of ") && failed.stdout.contains(" rows: 2 regressed"),
+        "{}",
+        failed.stdout
+    );
     let passed = gate("new.etalon:b", "old.etalon:b");
     assert_eq!(passed.code, 0, "{}{}", passed.stdout, passed.stderr);
     assert!(passed.stdout.contains("measured apart"), "{}", passed.stdout);

@@ -51,8 +51,13 @@ pub enum LimitError {
     UnknownMetric { metric: String, known: Vec<String> },
     #[error("there is no benchmark `{benchmark}`: there are {}", known.join(", "))]
     UnknownBenchmark { benchmark: String, known: Vec<String> },
-    #[error("`{metric}` is in {unit}, and the limit `{written}` is not")]
+    #[error("`{metric}` is in {}, and the limit `{written}` is not", unit_name(unit))]
     Unit { metric: String, unit: String, written: String },
+}
+
+/// Writes a unit as people do, microseconds with their sign.
+fn unit_name(unit: &str) -> &str {
+    if unit == "us" { "µs" } else { unit }
 }
 
 impl LimitError {

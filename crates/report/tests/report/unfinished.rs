@@ -99,7 +99,7 @@ fn the_gate_does_not_pass_before_the_end() {
     assert_eq!(outcome.status, GateStatus::Unfinished, "{outcome:?}");
     let text = render_outcome(&outcome, Format::Text);
     assert!(
-        text.contains("not passed: experiment under way or stopped, 9 of 10 rounds have run: 0 regressed"),
+        text.contains("not passed: experiment under way or stopped, 9 of 10 rounds have run; of 3 rows: 0 regressed"),
         "{text}"
     );
     assert!(render_outcome(&outcome, Format::Junit).contains("errors=\"1\""));
