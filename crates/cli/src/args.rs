@@ -482,7 +482,7 @@ pub struct ExportArgs {
     #[arg(long)]
     pub force: bool,
     /// Write cells of CSV as they are, also those that a spreadsheet computes: by default an apostrophe stands before text that
-    /// begins with `=`, `+`, `-`, `@` or a tab, and `etalon import tidy` takes it away again
+    /// begins with `=`, `+`, `-`, `@` or a tab, and `etalon import` takes it away again
     #[arg(long)]
     pub raw: bool,
     /// Export results whose publication a licence restricts without being asked
@@ -496,7 +496,7 @@ pub struct ExportArgs {
 /// What an export writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// A tidy table of every run; `etalon import tidy` reads it back
+    /// A tidy table of every run; `etalon import FILE.csv -o STORE` reads it back
     Csv,
     /// The comparison as `--json` prints it, with every metric and run
     Json,

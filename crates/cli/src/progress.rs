@@ -288,12 +288,16 @@ fn is_shown_mark(mark: &Mark) -> bool {
     mark.kind != model::MarkKind::Note
 }
 
+/// The unit of a number of clients, of which there are no parts.
+const CLIENTS: &str = "clients";
+
 /// Writes the first primary metric of a run with its unit, or the first of all where none is primary.
 fn first_figure_text(measurements: &[Measurement]) -> String {
     let primary = measurements.iter().find(|measured| measured.metric.role == Role::Primary);
     match primary.or(measurements.first()) {
         Some(Measurement { metric, reading: Reading::Value(value) }) => {
-            format!("{} {}", figure_text(*value), metric.unit)
+            let figure = if metric.unit == CLIENTS { format!("{value:.0}") } else { figure_text(*value) };
+            format!("{figure} {}", metric.unit)
         }
         Some(Measurement { metric, reading: Reading::Unavailable(reason) }) => format!("{} n/a: {reason}", metric.id),
         None => "no measurement".to_owned(),
@@ -367,6 +371,7 @@ mod tests {
         let of_order_entry = [measured("tx/s", Role::Secondary, 250.0), measured("NOPM", Role::Primary, 6_700.0)];
         assert_eq!(first_figure_text(&of_order_entry), "6700 NOPM");
         assert_eq!(first_figure_text(&of_order_entry[..1]), "250 tx/s");
+        assert_eq!(first_figure_text(&[measured("clients", Role::Primary, 19.0)]), "19 clients");
         assert_eq!(first_figure_text(&[]), "no measurement");
     }
 

@@ -134,6 +134,8 @@ fn join_sentences(sentences: &[String], trail: &str) -> String {
 
 /// Joins the sentences that fit and the trail, which always stays; says that the rest is in the table.
 fn fit_into_lines(mut sentences: Vec<String>, trail: &str) -> String {
+    // That the rest is in the table is no answer by itself.
+    sentences.retain(|sentence| !sentence.is_empty());
     let all = join_sentences(&sentences, trail);
     if fits_in_lines(&all) {
         return all;

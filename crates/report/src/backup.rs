@@ -269,6 +269,9 @@ pub(crate) fn mean_and_extremes(ratios: &[f64]) -> Option<[f64; 3]> {
     Some([geometric_centre(ratios.iter().copied())?, lowest, highest])
 }
 
+/// A time that differs by less is called the same.
+const SAME_TIME: f64 = 0.03;
+
 impl BackupRow {
     /// Says what a codec saves and costs, in one line; `None` for the backup without a codec.
     pub fn verdict_line(&self) -> Option<String> {
@@ -276,7 +279,12 @@ impl BackupRow {
         let saving = self.figures.get("saving")?;
         let cpu = match self.figures.get("backup_cpu_per_gib") {
             Some(cpu) => format!("{cpu:.1} CPU-seconds per GiB"),
-            None => "CPU time that is not known".to_owned(),
+            None => "its CPU time is not known".to_owned(),
+        };
+        let time = if (ratio - 1.0).abs() < SAME_TIME {
+            "about the same time".to_owned()
+        } else {
+            format!("{ratio:.2}× the time")
         };
         // Encrypted data, as a rule.
         let saved = if *saving < 0.5 { "nothing".to_owned() } else { format!("{saving:.0} %") };
@@ -284,7 +292,7 @@ impl BackupRow {
             1 => "one run: no more than a hint".to_owned(),
             rounds => format!("{lowest:.2}× to {highest:.2}× in {rounds} rounds"),
         };
-        Some(format!("{} saves {saved} and takes {ratio:.2}× the time for {cpu} ({of_rounds})", self.codec))
+        Some(format!("{} saves {saved} and takes {time} ({of_rounds}); {cpu}", self.codec))
     }
 }
 

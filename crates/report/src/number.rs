@@ -55,12 +55,21 @@ pub fn is_time(unit: &str) -> bool {
     matches!(unit, "ns" | "us" | "µs" | "ms" | "s")
 }
 
-/// Chooses the largest unit in which the smallest value is at least 1; `None` keeps the stored unit.
+/// A larger value is printed in a larger unit, whatever the smallest of its row is.
+const LONG: f64 = 10_000.0;
+
+/// Chooses the largest unit in which the smallest value is at least 1, or the largest one where it would be 10 000 or more;
+/// `None` keeps the stored unit.
 pub fn scale_for(unit: &str, values: impl IntoIterator<Item = f64>) -> Option<Scale> {
     let (size, family) = unit_family(unit)?;
-    let smallest = values.into_iter().map(f64::abs).filter(|v| *v > 0.0 && v.is_finite()).fold(f64::INFINITY, f64::min);
+    let (mut smallest, mut largest) = (f64::INFINITY, 0.0_f64);
+    for value in values.into_iter().map(f64::abs).filter(|value| *value > 0.0 && value.is_finite()) {
+        (smallest, largest) = (smallest.min(value), largest.max(value));
+    }
     let best = if smallest.is_finite() {
-        family.iter().rev().find(|(_, s)| smallest * size >= *s).or_else(|| family.first())
+        let of_smallest = family.iter().rev().find(|(_, s)| smallest * size >= *s).or_else(|| family.first());
+        let of_largest = family.iter().rev().find(|(_, s)| largest * size >= *s).or_else(|| family.first());
+        of_smallest.filter(|(_, s)| largest * size / s < LONG).or(of_largest)
     } else {
         family.iter().find(|(_, s)| *s == size)
     }?;
@@ -225,7 +234,7 @@ pub struct Change {
 enum Form {
     /// `+4.8 %`
     Percent,
-    /// `×12.3`, from tenfold on.
+    /// `×12.3`, from tenfold on, and `×1/12.3` up to a tenth.
     Times,
     /// `+16 points`, between two shares.
     Points,
@@ -245,8 +254,7 @@ impl Change {
         };
         // Tenths of a percent suffice for large changes.
         let decimals = if (ratio - 1.0).abs() >= 0.1 { decimals.min(1) } else { decimals };
-        // Small factors need more digits: `×0.083`.
-        let decimals = if times && ratio <= 0.1 { 3 } else { decimals.min(if times { 1 } else { 2 }) };
+        let decimals = decimals.min(if times { 1 } else { 2 });
         Change { ratio, lo, hi, decimals, form: if times { Form::Times } else { Form::Percent } }
     }
 
@@ -272,6 +280,8 @@ impl Change {
         }
         let decimals = self.decimals;
         match self.form {
+            // Of a small factor the digits are in its reciprocal.
+            Form::Times if self.ratio <= 0.1 && ratio > 0.0 => reciprocal_text(ratio, script),
             Form::Times => group_digits(&format!("{ratio:.decimals$}"), script),
             Form::Percent | Form::Points => {
                 let percent = (ratio - 1.0) * 100.0;
@@ -303,6 +313,15 @@ impl Change {
         let sign = if self.form == Form::Times { "×" } else { "" };
         format!("[{sign}{}, {sign}{}]", self.print_ratio(self.lo, script), self.print_ratio(self.hi, script))
     }
+}
+
+/// Writes a factor below 1 as a fraction: `1/584`, `<1/1 000`.
+fn reciprocal_text(ratio: f64, script: Script) -> String {
+    let times = 1.0 / ratio;
+    if times > FAR {
+        return format!("<1/{}", group_digits(&format!("{FAR:.0}"), script));
+    }
+    format!("1/{}", significant_digits(times, 3, script))
 }
 
 /// Writes a share in whole percent, below 1 % in tenths: `12 %`, `0.4 %`.
@@ -402,7 +421,9 @@ mod tests {
         assert_eq!(change_text(1.5, 1.2, 1.9), "+50 % [+20, +90]");
         assert_eq!(change_text(1.000_04, 0.9996, 1.0005), "0.00 % [-0.04, +0.05]");
         assert_eq!(change_text(12.34, 11.0, 13.9), "×12.3 [×11.0, ×13.9]");
-        assert_eq!(change_text(0.083, 0.08, 0.086), "×0.083 [×0.080, ×0.086]");
+        assert_eq!(change_text(0.083, 0.08, 0.086), "×1/12.0 [×1/12.5, ×1/11.6]");
+        assert_eq!(change_text(0.001_712, 0.001_6, 0.001_8), "×1/584 [×1/625, ×1/556]");
+        assert_eq!(change_text(0.000_5, 0.000_4, 0.000_6), "×<1/1 000 [×<1/1 000, ×<1/1 000]");
         assert_eq!(change_text(1.1, 1.1, 1.1), "+10 % [+10, +10]");
         assert_eq!(change_text(2.0, 0.0, f64::INFINITY), "+100 % unbounded");
     }

@@ -159,10 +159,10 @@ fn capacity_warning_text(seconds: f64) -> String {
         "a capacity needs {} operations a short run: below {} a second short runs last longer than {}, up to {}; below {} a second \
          that is too short, and there is no verdict (`--set schedule.duration=TIME`)",
         whole_number(Promise::ENOUGH as u64, Script::Plain),
-        (Promise::ENOUGH / seconds).ceil(),
+        whole_number((Promise::ENOUGH / seconds).ceil() as u64, Script::Plain),
         seconds_text(seconds),
         seconds_text(longest),
-        (Promise::ENOUGH / longest).ceil()
+        whole_number((Promise::ENOUGH / longest).ceil() as u64, Script::Plain)
     )
 }
 

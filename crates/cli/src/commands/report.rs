@@ -87,7 +87,13 @@ pub fn print_and_report(
         Some(text) => printer.print_result(&text),
         None => print_set(&evidence, &options, (Runs::Hidden, Rows::All), printer)?,
     }
-    printer.print_note(&format!("\nstore:  {}", path.display()));
+    let store = format!("store:  {}", path.display());
+    if printer.is_quiet() {
+        // `gate` and `report` take its path.
+        printer.print_always(&store);
+    } else {
+        printer.print_note(&format!("\n{store}"));
+    }
     let report = report.map_err(|error| CliError {
         hints: vec![format!(
             "write it elsewhere with `{} -o FILE`; the store is complete",

@@ -124,7 +124,9 @@ fn stores_are_named_where_a_folder_or_reports_are_given() {
         .map(|entry| format!("r2/{}", entry.unwrap().file_name().to_str().unwrap()))
         .collect();
     files.sort();
-    let stores: Vec<&str> = files.iter().map(String::as_str).filter(|file| file.ends_with(".etalon")).collect();
+    let mut stores: Vec<&str> = files.iter().map(String::as_str).filter(|file| file.ends_with(".etalon")).collect();
+    // Two of one second are told apart by a number, which sorts before the ending.
+    stores.sort_by_key(|store| std::fs::metadata(scene.path().join(store)).unwrap().modified().unwrap());
     assert_eq!((stores.len(), files.len()), (2, 4), "{files:?}");
     let newest = scene.etalon(&["compare", "r2"]);
     let before = format!("against the one before it: `etalon compare {} {}`", stores[0], stores[1]);

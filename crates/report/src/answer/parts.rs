@@ -33,8 +33,8 @@ pub fn parts_sentence(question: &Question<'_>, set: &ComparisonSet) -> Option<St
     let slower = lost_most_first(parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Slower)).copied());
     let faster = lost_most_first(parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Faster)).copied());
     let mut clauses = clauses_without_figure(&parts);
-    clauses.extend(changed_parts_clause(&slower, "takes ", "slower"));
-    let verb = if slower.is_empty() { "takes " } else { "" };
+    clauses.extend(changed_parts_clause(&slower, "", "slower"));
+    let verb = if slower.is_empty() { "" } else { TAKES };
     clauses.extend(changed_parts_clause(&faster.into_iter().rev().collect::<Vec<_>>(), verb, "faster"));
     clauses.extend(all.iter().filter_map(|all| total_sentence(all)));
     let equal = parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Equivalent)).count();
@@ -129,16 +129,16 @@ fn is_without_figure(row: &Comparison, why: Absence) -> bool {
 }
 
 /// Names the first parts with their change: `q2 takes 2.1 times as long, q7 40 % longer, and 4 more are slower`.
-fn changed_parts_clause(parts: &[&Part<'_>], verb: &str, word: &str) -> Option<String> {
-    let mut named: Vec<String> = parts
-        .iter()
-        .take(NAMED)
-        .enumerate()
-        .filter_map(|(at, part)| {
-            let verb = if at == 0 { verb } else { "" };
-            Some(format!("{} {verb}{}", part.display_name(), change_words(part.row.ratio_estimate()?.ratio)))
-        })
-        .collect();
+/// `said` is the verb of the clause before it, which is not repeated.
+fn changed_parts_clause(parts: &[&Part<'_>], mut said: &'static str, word: &str) -> Option<String> {
+    let mut named: Vec<String> = Vec::new();
+    for part in parts.iter().take(NAMED) {
+        let Some(found) = part.row.ratio_estimate() else { continue };
+        let (verb, words) = change_words(found.ratio);
+        let shown = if verb == said { String::new() } else { format!("{verb} ") };
+        named.push(format!("{} {shown}{words}", part.display_name()));
+        said = verb;
+    }
     let more = parts.len().saturating_sub(NAMED);
     if more > 0 {
         let are = if more == 1 { "is" } else { "are" };
@@ -147,21 +147,28 @@ fn changed_parts_clause(parts: &[&Part<'_>], verb: &str, word: &str) -> Option<S
     (!named.is_empty()).then(|| named.join(", "))
 }
 
-/// Writes a ratio of times in words: `40 % longer`.
-fn change_words(ratio: f64) -> String {
+const TAKES: &str = "takes";
+/// A part that takes at most this share of the time is some times as fast: percents say little there.
+const FIFTH: f64 = 0.2;
+
+/// Writes a ratio of times in words, with their verb: `takes`, `40 % longer`.
+fn change_words(ratio: f64) -> (&'static str, String) {
     if ratio >= TIMES {
-        format!("{} as long", times_words([ratio; 2]).text)
+        (TAKES, format!("{} as long", times_words([ratio; 2]).text))
     } else if ratio >= 1.0 {
-        format!("{} longer", percent_text(ratio - 1.0, Script::Plain))
+        (TAKES, format!("{} longer", percent_text(ratio - 1.0, Script::Plain)))
+    } else if ratio <= FIFTH {
+        ("is", format!("{} as fast", times_words([1.0 / ratio; 2]).text))
     } else {
-        format!("{} less time", percent_text(1.0 - ratio, Script::Plain))
+        (TAKES, format!("{} less time", percent_text(1.0 - ratio, Script::Plain)))
     }
 }
 
 /// Says how much longer all parts together take: `all together take 31 % longer`; `None` if that is not decided.
 fn total_sentence(all: &Part<'_>) -> Option<String> {
     matches!(all.row.verdict()?, Verdict::Faster | Verdict::Slower).then_some(())?;
-    Some(format!("all together take {}", change_words(all.row.ratio_estimate()?.ratio)))
+    let (verb, words) = change_words(all.row.ratio_estimate()?.ratio);
+    Some(format!("all together {} {words}", if verb == TAKES { "take" } else { "are" }))
 }
 
 /// Lists the first names, and how many more there are.

@@ -185,7 +185,10 @@ impl Warning {
                 let what = mark_name(*kind);
                 let evidence = if detail.is_empty() { String::new() } else { format!(": {detail}") };
                 let of_side = side.map_or_else(String::new, |side| format!(" of {}", side.as_str()));
-                format!("{what} in {runs} of {}{of_side}{evidence}", count_noun(*of, "run"))
+                match of {
+                    1 => format!("{what} in the only run{of_side}{evidence}"),
+                    _ => format!("{what} in {runs} of {}{of_side}{evidence}", count_noun(*of, "run")),
+                }
             }
             Warning::UnequallyDisturbed { kind, means } => {
                 format!("{}, unequal, which biases the comparison: {}", mark_name(*kind), means.words(*kind, "A", "B"))

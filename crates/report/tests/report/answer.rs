@@ -203,12 +203,21 @@ fn every_printed_change_follows_from_what_stands_beside_it() {
             };
             let slack = half(a, a_value) + half(b, b_value) + 0.01;
             let told = match (change.strip_prefix('×'), change.strip_suffix(" %")) {
+                (Some(factor), _) if factor.starts_with("1/") => 1.0 / number(&factor[2..]).unwrap(),
                 (Some(factor), _) => number(factor).unwrap(),
                 (_, Some(percent)) => 1.0 + number(percent).unwrap() / 100.0,
                 _ => panic!("{line}"),
             };
-            let printed = change.trim_start_matches('×').trim_end_matches(" %").trim_start_matches(['+', '-']);
-            let of_change = half(printed, 1.0) / if change.starts_with('×') { told } else { 100.0 * told };
+            let printed = change
+                .trim_start_matches('×')
+                .trim_start_matches("1/")
+                .trim_end_matches(" %")
+                .trim_start_matches(['+', '-']);
+            let of_change = match () {
+                () if change.starts_with("×1/") => half(printed, 1.0) * told,
+                () if change.starts_with('×') => half(printed, 1.0) / told,
+                () => half(printed, 1.0) / (100.0 * told),
+            };
             assert!((told / (b_value / a_value)).ln().abs() < slack + of_change, "{line}");
             seen += 1;
         }
