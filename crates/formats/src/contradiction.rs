@@ -7,12 +7,15 @@ use model::{Measurement, Reading};
 use crate::experiment::keys_text;
 use crate::{FormatError, ImportedResult};
 
+/// Percentiles by the latency that they are of: its name and unit. Each has the share beyond it, its value and its metric.
+type Latencies<'m> = BTreeMap<(String, &'m str), Vec<(f64, f64, &'m str)>>;
+
 /// By how much a lower percentile may be above a higher one: tools round each on its own.
 const ROUNDING: f64 = 1.05;
 
 /// Two percentiles of one latency of which the lower one is the larger, as a reason; `None` if there are none.
 pub(crate) fn find_contradiction(measurements: &[Measurement]) -> Option<String> {
-    let mut latencies: BTreeMap<(String, &str), Vec<(f64, f64, &str)>> = BTreeMap::new();
+    let mut latencies = Latencies::new();
     for Measurement { metric, reading } in measurements {
         let (Some(tail), Reading::Value(value)) = (metric.tail(), reading) else { continue };
         if tail.share > 0.0 {

@@ -316,7 +316,7 @@ fn parse_counts(
             CliError::user_error(format!("`{option} {text}`: {what} is from {} to {}", range.start(), range.end()))
                 .with_hint(match option {
                     "--clients" | "--scale" => format!("give one or several, as in `{option} 1,8`"),
-                    "--threads" => format!("give one; `--set 'benchmarks.*.threads=[1, 8]'` compares several"),
+                    "--threads" => "give one; `--set 'benchmarks.*.threads=[1, 8]'` compares several".to_owned(),
                     _ => format!("give one, as in `{option} 200`"),
                 })
         })?;

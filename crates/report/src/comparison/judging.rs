@@ -225,6 +225,11 @@ pub struct RowCases<'a> {
     pub is_shown: &'a dyn Fn(&Metric) -> bool,
 }
 
+/// The reason that the cases have no verdict, if it is that a system changed.
+fn changed_reason(cases: &RowCases<'_>) -> Option<NoVerdict> {
+    cases.no_verdict.clone().filter(|why| matches!(why, NoVerdict::SystemChanged { .. }))
+}
+
 /// Makes the row of a metric, judged later: a verdict needs all rows of the family.
 pub fn make_row(
     evidence: &Evidence,
@@ -253,9 +258,7 @@ pub fn make_row(
     let failures = failures::find_failures(evidence, index, (cases.a, cases.b), metric, rules);
     let mut warnings: Vec<Warning> = cases.warnings.iter().cloned().chain(failures.unknown).collect();
     let clock = clock_step(metric, &sample_a, &sample_b);
-    warnings.extend(
-        warn_missing_values(&side_a, SideLetter::A).into_iter().chain(warn_missing_values(&side_b, SideLetter::B)),
-    );
+    warnings.extend(warn_missing_values_of([&side_a, &side_b]));
     warnings.extend(clock.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
     let rounding = rounding_step(evidence, index, metric, cases, &sample_a, &sample_b);
     let step = clock.into_iter().chain(rounding).reduce(f64::max);
@@ -271,8 +274,8 @@ pub fn make_row(
     let estimate = estimate.map(|found| Estimate { p_t: found.p_t.max(p_otherwise), ..found });
     let involved: Vec<&Case> = cases.a.iter().chain(cases.b).filter_map(|i| evidence.case(*i)).collect();
     let is_judged = metric.role != Role::Diagnostic;
-    let changed = cases.no_verdict.clone().filter(|why| is_judged && matches!(why, NoVerdict::SystemChanged { .. }));
-    let no_verdict = changed
+    let no_verdict = changed_reason(cases)
+        .filter(|_| is_judged)
         .or(if is_judged { failures.no_verdict } else { None })
         .or_else(|| conflict.map(|found| NoVerdict::NotComparable(found.text())))
         .or(too_few)
@@ -542,6 +545,11 @@ fn estimate_unpaired(
         sequence: None,
         skewed: None,
     })
+}
+
+/// Warns of runs of both sides that lack the figure.
+fn warn_missing_values_of(sides: [&Side; 2]) -> impl Iterator<Item = Warning> {
+    sides.into_iter().zip([SideLetter::A, SideLetter::B]).flat_map(|(side, letter)| warn_missing_values(side, letter))
 }
 
 /// Warns of runs without a value on a side; none for a side without any value, which has that as its reason.

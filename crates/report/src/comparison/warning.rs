@@ -181,15 +181,7 @@ impl Warning {
                 format!("quantised clock: every value is a multiple of {step} {}", unit.unit_name())
             }
             Warning::NoSpread { step, unit } => no_spread_text(*step, unit),
-            Warning::Marked { side, kind, runs, of, detail, .. } => {
-                let what = mark_name(*kind);
-                let evidence = if detail.is_empty() { String::new() } else { format!(": {detail}") };
-                let of_side = side.map_or_else(String::new, |side| format!(" of {}", side.as_str()));
-                match of {
-                    1 => format!("{what} in the only run{of_side}{evidence}"),
-                    _ => format!("{what} in {runs} of {}{of_side}{evidence}", count_noun(*of, "run")),
-                }
-            }
+            Warning::Marked { side, kind, runs, of, detail, .. } => marked_text(*kind, *side, (*runs, *of), detail),
             Warning::UnequallyDisturbed { kind, means } => {
                 format!("{}, unequal, which biases the comparison: {}", mark_name(*kind), means.words(*kind, "A", "B"))
             }
@@ -229,6 +221,17 @@ impl Warning {
             Warning::PlanChanged { side, query, round } => plan_changed_text(*side, query, *round),
             Warning::SameServer { detectable } => same_server_text(*detectable),
         }
+    }
+}
+
+/// Says in how many of the runs of a side, or of both, a mark was set.
+fn marked_text(kind: MarkKind, side: Option<SideLetter>, (runs, of): (usize, usize), detail: &str) -> String {
+    let what = mark_name(kind);
+    let evidence = if detail.is_empty() { String::new() } else { format!(": {detail}") };
+    let of_side = side.map_or_else(String::new, |side| format!(" of {}", side.as_str()));
+    match of {
+        1 => format!("{what} in the only run{of_side}{evidence}"),
+        _ => format!("{what} in {runs} of {}{of_side}{evidence}", count_noun(of, "run")),
     }
 }
 
