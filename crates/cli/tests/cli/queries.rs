@@ -219,9 +219,9 @@ fn queries_are_asked_with_empty_caches_where_they_can_be_emptied() {
     assert!(cold_ms > 1.5 * warm_ms && executions >= 1.0, "{warm_ms} and {cold_ms} ms in {executions} executions");
     let server = fresh_postgres();
     let url = postgres_url(server.port, "a");
-    for (verb, code) in [("plan", 2), ("run", 3)] {
+    for verb in ["plan", "run"] {
         let refused = scene.etalon(&[verb, &url, "sql/", "--quiet", "--set", "schedule.caches=cold"]);
-        refused.says(code, &["étalon can empty the caches only of a server that it has started itself, and of SQLite"]);
+        refused.says(3, &["étalon can empty the caches only of a server that it has started itself, and of SQLite"]);
     }
 }
 
