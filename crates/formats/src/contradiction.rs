@@ -88,7 +88,7 @@ mod tests {
     fn found(figures: &[(&str, &str, f64)]) -> Option<String> {
         let measurements: Vec<Measurement> = figures
             .iter()
-            .map(|(id, unit, value)| Measurement::value(id, *unit, Direction::Lower, Role::Primary, *value))
+            .map(|(id, unit, value)| Measurement::value(id, unit, Direction::Lower, Role::Primary, *value))
             .collect();
         find_contradiction(&measurements)
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::cache::REMARK;
+use super::cache::without_rewording;
 use super::source::{READING, WordAt, piece_length, split_words, writing_word};
 use crate::dataset::Dialect;
 use crate::session::Session;
@@ -154,7 +154,7 @@ fn pick_statement(
     ((rank, of), share): (Rank, f64),
     dialect: &dyn Dialect,
 ) -> Picked {
-    let text = strip_remarks(text);
+    let text = &strip_remarks(text);
     let (named, count) = if statement.is_cut { (text.to_owned(), 0) } else { name_placeholders(text, dialect) };
     let becomes = match count {
         _ if statement.is_cut => Use::Cut,
@@ -227,17 +227,18 @@ fn first_table(sql: &str) -> String {
 /// Strips étalon's remark behind a statement, and the comment lines before it.
 ///
 /// A program may put comments before its statement, which would be read as étalon's own.
-fn strip_remarks(sql: &str) -> &str {
-    let mut rest = sql.split(REMARK).next().unwrap_or_default().trim();
+fn strip_remarks(sql: &str) -> String {
+    let sql = without_rewording(sql);
+    let mut rest = sql.trim();
     while rest.starts_with("--") {
         rest = rest.split_once('\n').map_or("", |(_, behind)| behind).trim_start();
     }
-    rest
+    rest.to_owned()
 }
 
 /// Names the kind of a statement that is no query on tables; `None` for a query.
 pub fn non_query_kind(sql: &str) -> Option<String> {
-    let words = split_words(strip_remarks(sql));
+    let words = split_words(&strip_remarks(sql));
     let first = words.iter().find(|word| word.text != "(").map(|word| word.text.to_uppercase()).unwrap_or_default();
     if !READING.iter().any(|known| first.eq_ignore_ascii_case(known)) || matches!(first.as_str(), "SHOW" | "EXPLAIN") {
         return Some(first);
@@ -329,7 +330,7 @@ mod tests {
     #[test]
     fn what_etalon_writes_behind_a_query_is_not_the_users() {
         let reworded = super::super::cache::make_wording_unique("-- theirs\nSELECT 1");
-        assert!(strip_remarks(&reworded).eq_ignore_ascii_case("SELECT 1"), "{reworded}");
+        assert_eq!(strip_remarks(&reworded), "SELECT 1");
     }
 
     #[test]
