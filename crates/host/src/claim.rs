@@ -127,14 +127,14 @@ fn note_of_empty(file: &Path) -> Option<String> {
 
 /// Makes and locks the lock file, unless another étalon has it.
 fn take_lock(lock: &Path) -> Result<File, ClaimError> {
-    let (mut holder, mut has_made) = (None, false);
-    for tries in 1..=TRIES {
+    let mut holder = None;
+    for _ in 0..TRIES {
         let is_there = std::fs::symlink_metadata(lock);
         if is_there.is_ok_and(|found| !found.is_file()) {
             return Err(ClaimError::NotOurs(lock.to_owned()));
         }
-        let (mut file, is_new) = open_lock(lock).map_err(HostError::at("make the lock", lock))?;
-        has_made |= is_new;
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(lock);
+        let mut file = opened.map_err(HostError::at("make the lock", lock))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -154,16 +154,8 @@ fn take_lock(lock: &Path) -> Result<File, ClaimError> {
         }
         // Its holder may have removed it after we opened it; others would then lock another.
         if is_still_there(&file, lock) {
-            match read_sign(&mut file).map_err(HostError::at("read", lock))? {
-                LockSign::Etalons => {}
-                LockSign::Empty if has_made => {}
-                // The étalon that has made it has not locked it yet. One that was killed there leaves it for its user to remove.
-                LockSign::Empty if tries < TRIES => {
-                    drop(file);
-                    std::thread::sleep(PAUSE);
-                    continue;
-                }
-                LockSign::Empty | LockSign::Others => return Err(ClaimError::NotOurs(lock.to_owned())),
+            if !is_of_etalon(&mut file).map_err(HostError::at("read", lock))? {
+                return Err(ClaimError::NotOurs(lock.to_owned()));
             }
             let noted = format!(
                 "{SIGN}{}\ncommand={}\nsince_unix_ms={}\n",
@@ -191,33 +183,11 @@ fn has_other_names(_file: &File) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Opens a lock file, and says whether this made it.
-fn open_lock(lock: &Path) -> io::Result<(File, bool)> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    match options.clone().create_new(true).open(lock) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok((options.open(lock)?, false)),
-        opened => Ok((opened?, true)),
-    }
-}
-
-/// What a lock file begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LockSign {
-    Etalons,
-    Empty,
-    Others,
-}
-
-/// Reads whose a lock file is.
-fn read_sign(file: &mut File) -> io::Result<LockSign> {
+/// Whether a holder of the lock wrote it, or was killed before it could.
+fn is_of_etalon(file: &mut File) -> io::Result<bool> {
     let mut begin = Vec::new();
     file.take(SIGN.len() as u64).read_to_end(&mut begin)?;
-    Ok(match begin.as_slice() {
-        [] => LockSign::Empty,
-        sign if sign == SIGN.as_bytes() => LockSign::Etalons,
-        _ => LockSign::Others,
-    })
+    Ok(begin.is_empty() || begin == SIGN.as_bytes())
 }
 
 /// The holder of a lock, for a message. On Windows no one can read a locked file.
@@ -286,10 +256,6 @@ mod tests {
         std::fs::write(&text, "my own notes").unwrap();
         refused("text.db");
         assert_eq!(std::fs::read(&text).unwrap(), b"my own notes");
-        let empty = FileClaim::lock_path(&scratch.path().join("empty.db"));
-        std::fs::write(&empty, "").unwrap();
-        refused("empty.db");
-        assert!(empty.exists());
         std::fs::create_dir(FileClaim::lock_path(&scratch.path().join("folder.db"))).unwrap();
         refused("folder.db");
         #[cfg(unix)]

@@ -20,9 +20,9 @@ pub(super) fn add(facts: &mut Facts) {
     facts.insert("cpu.smt", smt.map_err(Clone::clone), Nature::Identity);
     facts.insert("cpu.governor", windows::power_plan(), Nature::Identity);
     facts.insert("clock.timer", Ok(windows::timer().to_owned()), Nature::Identity);
-    facts.passing("clock.timer_step", format!("{} µs", clock::timer_step_us()));
+    facts.record_passing("clock.timer_step", format!("{} µs", clock::timer_step_us()));
     if let Some(version) = windows::wine() {
         let words = format!("étalon for Windows ran under Wine {version}, which is neither Windows nor Linux");
-        facts.identity(LAYER, words);
+        facts.record_identity(LAYER, words);
     }
 }
