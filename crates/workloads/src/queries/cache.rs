@@ -52,6 +52,19 @@ pub fn without_rewording(sql: &str) -> Cow<'_, str> {
     sql.split_once(REMARK).map_or(Cow::Borrowed(sql), |(statement, _)| Cow::Owned(with_keywords(statement, || true)))
 }
 
+/// Tests whether a word is a keyword with a large letter behind the first one, and a small letter.
+fn is_mixed_keyword(word: &str) -> bool {
+    RESERVED.contains(&word.to_ascii_lowercase().as_str())
+        && word[1..].contains(|c: char| c.is_ascii_uppercase())
+        && word.contains(|c: char| c.is_ascii_lowercase())
+}
+
+/// Writes the keywords of a statement in large letters, if one of them is in both, as étalon words them.
+pub fn with_plain_keywords(sql: &str) -> Cow<'_, str> {
+    let mut words = sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    if words.any(is_mixed_keyword) { Cow::Owned(with_keywords(sql, || true)) } else { Cow::Borrowed(sql) }
+}
+
 /// Writes keywords in large and small letters, as `is_large` says of each letter. A statement whose texts may end otherwise than
 /// [`piece_length`] knows stays as it is.
 fn with_keywords(sql: &str, mut is_large: impl FnMut() -> bool) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::cache::without_rewording;
+use super::cache::{with_plain_keywords, without_rewording};
 use super::source::{READING, WordAt, piece_length, split_words, writing_word};
 use crate::dataset::Dialect;
 use crate::session::Session;
@@ -229,6 +229,7 @@ fn first_table(sql: &str) -> String {
 /// A program may put comments before its statement, which would be read as étalon's own.
 fn strip_remarks(sql: &str) -> String {
     let sql = without_rewording(sql);
+    let sql = with_plain_keywords(&sql);
     let mut rest = sql.trim();
     while rest.starts_with("--") {
         rest = rest.split_once('\n').map_or("", |(_, behind)| behind).trim_start();
@@ -331,6 +332,9 @@ mod tests {
     fn what_etalon_writes_behind_a_query_is_not_the_users() {
         let reworded = super::super::cache::make_wording_unique("-- theirs\nSELECT 1");
         assert_eq!(strip_remarks(&reworded), "SELECT 1");
+        // A server that leaves out what stands behind a statement.
+        assert_eq!(strip_remarks("seLEct a FrOm t"), "SELECT a FROM t");
+        assert_eq!(strip_remarks("Select a from t"), "Select a from t");
     }
 
     #[test]
