@@ -52,6 +52,11 @@ pub fn without_rewording(sql: &str) -> Cow<'_, str> {
     sql.split_once(REMARK).map_or(Cow::Borrowed(sql), |(statement, _)| Cow::Owned(with_keywords(statement, || true)))
 }
 
+/// Tests whether a `$` may begin a quoted text, as it does unless it is that of a parameter, `$1`.
+fn may_quote_by_dollars(sql: &str) -> bool {
+    sql.split('$').skip(1).any(|behind| !behind.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// Tests whether a word is a keyword with a large letter behind the first one, and a small letter.
 fn is_mixed_keyword(word: &str) -> bool {
     RESERVED.contains(&word.to_ascii_lowercase().as_str())
@@ -68,7 +73,7 @@ pub fn with_plain_keywords(sql: &str) -> Cow<'_, str> {
 /// Writes keywords in large and small letters, as `is_large` says of each letter. A statement whose texts may end otherwise than
 /// [`piece_length`] knows stays as it is.
 fn with_keywords(sql: &str, mut is_large: impl FnMut() -> bool) -> String {
-    if sql.contains(['\\', '$']) || has_nested_comment(sql) {
+    if sql.contains('\\') || may_quote_by_dollars(sql) || has_nested_comment(sql) {
         return sql.to_owned();
     }
     let (mut written, mut rest) = (String::with_capacity(sql.len()), sql);

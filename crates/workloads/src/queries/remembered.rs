@@ -333,7 +333,7 @@ mod tests {
         let reworded = super::super::cache::make_wording_unique("-- theirs\nSELECT 1");
         assert_eq!(strip_remarks(&reworded), "SELECT 1");
         // A server that leaves out what stands behind a statement.
-        assert_eq!(strip_remarks("seLEct a FrOm t"), "SELECT a FROM t");
+        assert_eq!(strip_remarks("seLEct a FrOm t WhEre b = $1"), "SELECT a FROM t WHERE b = $1");
         assert_eq!(strip_remarks("Select a from t"), "Select a from t");
     }
 
