@@ -10,16 +10,16 @@ use crate::{FormatError, ImportedResult};
 /// Percentiles by the latency that they are of: its name and unit. Each has the share beyond it, its value and its metric.
 type Latencies<'m> = BTreeMap<(String, &'m str), Vec<(f64, f64, &'m str)>>;
 
-/// By how much a lower percentile may be above a higher one: tools round each on its own.
+/// Factor that a lower percentile may be above a higher one by: tools round each on its own.
 const ROUNDING: f64 = 1.05;
 
-/// Two percentiles of one latency of which the lower one is the larger, as a reason; `None` if there are none.
+/// Explains which lower percentile of a latency is larger than a higher one; `None` if none is.
 pub(crate) fn find_contradiction(measurements: &[Measurement]) -> Option<String> {
     let mut latencies = Latencies::new();
     for Measurement { metric, reading } in measurements {
         let (Some(tail), Reading::Value(value)) = (metric.tail(), reading) else { continue };
         if tail.share > 0.0 {
-            let latency = (name_without_rank(&metric.id), metric.unit.as_str());
+            let latency = (metric.name_without_rank(), metric.unit.as_str());
             latencies.entry(latency).or_default().push((tail.share, *value, &metric.id));
         }
     }
@@ -57,26 +57,6 @@ pub(crate) fn check_result(result: &ImportedResult) -> Result<(), FormatError> {
 
 fn place_in_error(result: &ImportedResult) -> String {
     format!("{} on {} ({})", result.benchmark, result.system, keys_text(&result.keys))
-}
-
-/// A metric's name in small letters without the word that says which percentile it is.
-fn name_without_rank(name: &str) -> String {
-    let lower = name.to_lowercase();
-    let words = lower.split_inclusive(['_', '/', '-', ' ']);
-    words
-        .filter(|word| !names_rank(word.trim_end_matches(['_', '/', '-', ' '])))
-        .collect::<String>()
-        .trim_matches(['_', '/', '-', ' '])
-        .to_owned()
-}
-
-/// Whether a word is that of a percentile: `p99`, `99th`, `p99.9`.
-fn names_rank(word: &str) -> bool {
-    let digits = word.strip_prefix("tp").or_else(|| word.strip_prefix('p')).or_else(|| word.strip_suffix("th"));
-    word == "median"
-        || digits.is_some_and(|digits| {
-            digits.starts_with(|c: char| c.is_ascii_digit()) && digits.bytes().all(|c| c.is_ascii_digit() || c == b'.')
-        })
 }
 
 #[cfg(test)]

@@ -25,16 +25,29 @@ impl Metric {
         }
         tail_of_name(&self.id).map(|(share, of)| Tail { share, of })
     }
+
+    /// Gives the name in small letters without the words that say which part of the values it is of: two percentiles of one latency
+    /// have the same.
+    pub fn name_without_rank(&self) -> String {
+        let name = without_points(&self.id).to_lowercase();
+        name.split(SEPARATORS).filter(|word| share_beyond(word).is_none()).collect::<Vec<_>>().join("_")
+    }
+}
+
+/// What a name is split at.
+const SEPARATORS: [char; 5] = ['_', '/', '.', '-', ' '];
+
+/// Writes the numbers in a name without points: `p99.9` is `p999`.
+fn without_points(name: &str) -> String {
+    let kept = name.char_indices().filter(|(at, c)| {
+        *c != '.' || !is_digit(name[..*at].chars().next_back()) || !is_digit(name[at + 1..].chars().next())
+    });
+    kept.map(|(_, c)| c).collect()
 }
 
 /// Finds the share beyond a metric's quantile, and the kind that it is of, by its name.
 fn tail_of_name(metric: &str) -> Option<(f64, Option<String>)> {
-    const SEPARATORS: [char; 5] = ['_', '/', '.', '-', ' '];
-    // `p99.9` is `p999`.
-    let without_points = metric.char_indices().filter(|(at, c)| {
-        *c != '.' || !is_digit(metric[..*at].chars().next_back()) || !is_digit(metric[at + 1..].chars().next())
-    });
-    let metric: String = without_points.map(|(_, c)| c).collect();
+    let metric = without_points(metric);
     let lower = metric.to_lowercase();
     if !lower
         .split(SEPARATORS)

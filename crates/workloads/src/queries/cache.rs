@@ -47,14 +47,16 @@ pub fn make_wording_unique(sql: &str) -> String {
     format!("{reworded}{REMARK}{:x} {number:x} */", host::clock::unix_ms())
 }
 
-/// Gives a statement that étalon has worded its own way without the remark and with large keywords; any other as it is.
+/// Gives a statement that étalon has worded its own way without the remark and with large keywords; any other as it is. Servers
+/// that leave out what stands behind a statement keep the keywords in large and small letters.
 pub fn without_rewording(sql: &str) -> Cow<'_, str> {
-    sql.split_once(REMARK).map_or(Cow::Borrowed(sql), |(statement, _)| Cow::Owned(with_keywords(statement, || true)))
-}
-
-/// Tests whether a `$` may begin a quoted text, as it does unless it is that of a parameter, `$1`.
-fn may_quote_by_dollars(sql: &str) -> bool {
-    sql.split('$').skip(1).any(|behind| !behind.starts_with(|c: char| c.is_ascii_digit()))
+    let (statement, is_own) = sql.split_once(REMARK).map_or((sql, false), |(statement, _)| (statement, true));
+    let mut words = statement.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    if is_own || words.any(is_mixed_keyword) {
+        Cow::Owned(with_keywords(statement, || true))
+    } else {
+        Cow::Borrowed(sql)
+    }
 }
 
 /// Tests whether a word is a keyword with a large letter behind the first one, and a small letter.
@@ -64,10 +66,9 @@ fn is_mixed_keyword(word: &str) -> bool {
         && word.contains(|c: char| c.is_ascii_lowercase())
 }
 
-/// Writes the keywords of a statement in large letters, if one of them is in both, as étalon words them.
-pub fn with_plain_keywords(sql: &str) -> Cow<'_, str> {
-    let mut words = sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    if words.any(is_mixed_keyword) { Cow::Owned(with_keywords(sql, || true)) } else { Cow::Borrowed(sql) }
+/// Tests whether a `$` may begin a quoted text, as it does unless it is that of a parameter, `$1`.
+fn may_quote_by_dollars(sql: &str) -> bool {
+    sql.split('$').skip(1).any(|behind| !behind.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Writes keywords in large and small letters, as `is_large` says of each letter. A statement whose texts may end otherwise than

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::cache::{with_plain_keywords, without_rewording};
+use super::cache::without_rewording;
 use super::source::{READING, WordAt, piece_length, split_words, writing_word};
 use crate::dataset::Dialect;
 use crate::session::Session;
@@ -229,7 +229,6 @@ fn first_table(sql: &str) -> String {
 /// A program may put comments before its statement, which would be read as étalon's own.
 fn strip_remarks(sql: &str) -> String {
     let sql = without_rewording(sql);
-    let sql = with_plain_keywords(&sql);
     let mut rest = sql.trim();
     while rest.starts_with("--") {
         rest = rest.split_once('\n').map_or("", |(_, behind)| behind).trim_start();
