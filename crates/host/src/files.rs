@@ -112,6 +112,20 @@ pub fn put_file(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> Result<(
     Ok(())
 }
 
+/// Device and inode of the file that a path leads to, by links too; `None` if there is none, or the system has no such numbers.
+pub fn read_inode(path: &Path) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    return fs::metadata(path).ok().map(|file| {
+        use std::os::unix::fs::MetadataExt as _;
+        (file.dev(), file.ino())
+    });
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
+}
+
 /// Makes a new file that no one else can read.
 fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = File::options();

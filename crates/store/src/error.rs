@@ -48,6 +48,14 @@ pub enum StoreError {
     /// Another conductor has taken the store, because the file system did not keep the lock.
     #[error("store {path:?} was taken over by {}; tried to {tried}", holder_text(.pid))]
     TakenOver { path: PathBuf, tried: String, pid: Option<u32> },
+    /// Someone moved or deleted the file while it was written.
+    #[error("store {path:?} was moved or deleted while étalon wrote to it; tried to {tried}")]
+    Gone {
+        path: PathBuf,
+        tried: String,
+        /// Whether all that was stored lies at the path again.
+        is_restored: bool,
+    },
     /// Another program holds SQLite's own lock for too long.
     #[error("store {path:?} is in use by another program; tried to {tried}")]
     Busy { path: PathBuf, tried: String },
@@ -108,6 +116,12 @@ impl StoreError {
             }
             StoreError::TakenOver { .. } => {
                 "let a single étalon write to a store; `etalon resume` goes on with it".to_owned()
+            }
+            StoreError::Gone { path, is_restored: true, .. } => {
+                format!("étalon wrote it there again, with all finished runs: etalon resume {path:?} goes on with it")
+            }
+            StoreError::Gone { path, .. } => {
+                format!("put it back with the file {path:?}-wal, if there is one; then: etalon resume {path:?}")
             }
             StoreError::Busy { .. } => "close the program that has the store open, such as a sqlite3 shell".to_owned(),
             StoreError::Full { .. } => "free some space".to_owned(),

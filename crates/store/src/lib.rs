@@ -26,6 +26,7 @@ mod migrate;
 mod open;
 mod publish;
 mod read;
+mod relocate;
 mod reserve;
 mod schema;
 
@@ -80,6 +81,8 @@ enum Access {
         lock: WriteLock,
         /// Unique among all that ever opened this store for writing.
         token: String,
+        /// Device and inode of the store's file, where the system has them: another file at its path is not the store.
+        inode: Option<(u64, u64)>,
     },
     /// The lock lasts until the file is closed, which is when the fields are dropped.
     Settled {
@@ -154,7 +157,7 @@ impl Store {
 
     /// Does `work` in one transaction, if this process still is the writer.
     fn write<T>(&mut self, tried: &str, work: impl FnOnce(&Transaction<'_>, &Path) -> Result<T>) -> Result<T> {
-        let Access::Write { token, .. } = &self.access else {
+        let Access::Write { token, inode, .. } = &self.access else {
             return Err(StoreError::ReadOnly { path: self.path.clone(), tried: tried.to_owned() });
         };
         let path = self.path.as_path();
@@ -162,6 +165,9 @@ impl Store {
         lock::check_token(&tx, token, path, tried)?;
         let value = work(&tx, path)?;
         tx.commit().or_store_error(path, tried)?;
+        if *inode != relocate::read_store_inode(&self.conn) {
+            return Err(self.restore_at_path(tried));
+        }
         Ok(value)
     }
 }

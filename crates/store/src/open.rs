@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::error::Tried;
 use crate::header::{self, Header};
 use crate::lock::{self, Taken, WriteLock, with_suffix};
-use crate::{Access, Origin, Result, Store, StoreError, migrate, publish, schema};
+use crate::{Access, Origin, Result, Store, StoreError, migrate, publish, relocate, schema};
 
 #[derive(Clone, Copy)]
 struct StorePath<'a> {
@@ -83,26 +83,23 @@ impl Store {
     /// Opens for writing a store whose lock the caller has, migrates it and enters this process as its writer.
     fn open_locked(at: StorePath<'_>, lock: WriteLock, steps: &[&str]) -> Result<Store> {
         let path = at.path;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut conn = Connection::open_with_flags(at.full, flags).or_store_error(path, TRIED_WRITE)?;
-        conn.busy_timeout(BUSY_WAIT).or_store_error(path, TRIED_WRITE)?;
+        let mut conn = connect_to_write(at.full).or_store_error(path, TRIED_WRITE)?;
         if conn.is_readonly("main").or_store_error(path, TRIED_WRITE)? {
             let detail = "the file is read-only".to_owned();
             return Err(StoreError::Denied { path: path.to_owned(), tried: TRIED_WRITE.to_owned(), detail });
         }
         check_structure(&conn, path)?;
-        conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;").or_store_error(path, TRIED_WRITE)?;
-        // Without shared memory SQLite answers with another mode, which is as safe.
-        conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).or_store_error(path, TRIED_WRITE)?;
+        set_up_writing(&conn).or_store_error(path, TRIED_WRITE)?;
         migrate::migrate(&mut conn, path, steps)?;
         let (header, cases) = header::load_header(&conn, path)?;
         let token = lock::enter_writer(&conn, path)?;
+        let inode = relocate::read_store_inode(&conn);
         Ok(Store {
             conn,
             path: path.to_owned(),
             header,
             cases,
-            access: Access::Write { lock, token },
+            access: Access::Write { lock, token, inode },
             origin: Origin::Opened,
         })
     }
@@ -122,7 +119,7 @@ impl Store {
     /// Gives up writing, and writes the WAL back, so that a single file is left as far as readers allow.
     pub(crate) fn give_up_writing(&mut self) -> Result<()> {
         let (lock, token) = match std::mem::replace(&mut self.access, Access::ReadOnly) {
-            Access::Write { lock, token } => (lock, token),
+            Access::Write { lock, token, .. } => (lock, token),
             other => {
                 self.access = other;
                 return Ok(());
@@ -143,6 +140,21 @@ impl Store {
         leave_wal_mode(&self.conn);
         done
     }
+}
+
+/// Opens a store's file for reading and writing.
+pub(crate) fn connect_to_write(full: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(full, flags)?;
+    conn.busy_timeout(BUSY_WAIT)?;
+    Ok(conn)
+}
+
+/// Makes what is committed durable, and lets others read meanwhile.
+pub(crate) fn set_up_writing(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
+    // Without shared memory SQLite answers with another mode, which is as safe.
+    conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
 }
 
 /// Leaves WAL mode, which makes the store one file, once no one reads.

@@ -64,10 +64,10 @@ mod os {
 
 #[cfg(target_os = "linux")]
 mod os {
-    use std::os::unix::fs::MetadataExt as _;
     use std::path::{Path, PathBuf};
 
     use super::{Listener, SocketAddr, UnixListener, all_listening, listening_at, unit_of, unix_listeners};
+    use crate::files::read_inode;
     use crate::system::text;
 
     /// They hand connections on to a server that is not among their children.
@@ -115,7 +115,7 @@ mod os {
     /// `None`: no process listens there. The kernel's table has each socket's path as its server has written it: by another
     /// link, relative to a folder of the server's, or as it is in a container.
     fn holders_of_file(path: &Path) -> Result<Option<Vec<u32>>, String> {
-        let Some(wanted) = file_identity(path) else { return Ok(None) };
+        let Some(wanted) = read_inode(path) else { return Ok(None) };
         let name = std::fs::canonicalize(path).ok();
         let name = name.as_deref().unwrap_or(path).file_name();
         let mut listeners = unix_listeners(&text::read("/proc/net/unix")?);
@@ -123,7 +123,7 @@ mod os {
         let (mut is_there, mut found) = (false, Vec::new());
         for UnixListener { inode, path } in listeners {
             let holders = holders_of(&[inode])?;
-            let is_same = |place: PathBuf| file_identity(&place) == Some(wanted);
+            let is_same = |place: PathBuf| read_inode(&place) == Some(wanted);
             let is_seen_by_holder = holders.iter().any(|pid| {
                 let seen = if path.is_absolute() { "root" } else { "cwd" };
                 let relative = path.strip_prefix("/").unwrap_or(&path);
@@ -160,11 +160,6 @@ mod os {
         let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
         let links = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
         links.filter_map(|link| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()).collect()
-    }
-
-    /// Device and inode of a file, whatever links lead to it.
-    fn file_identity(path: &Path) -> Option<(u64, u64)> {
-        std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
     }
 
     /// The processes that have one of these sockets open.

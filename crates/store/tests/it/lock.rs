@@ -117,3 +117,63 @@ fn a_report_that_is_open_lets_the_experiment_go_on() {
     store.finish_run(id, &record(0, 10)).unwrap();
     assert_eq!(reader.pending().unwrap().len(), 5);
 }
+
+/// Begins a run, lets the file meet something, and gives the error with which the run's record is stored.
+#[cfg(unix)]
+fn finish_after(store: &mut Store, happens: impl FnOnce()) -> StoreError {
+    let id = store.begin_run(order(6, 1)[0], 1).unwrap();
+    happens();
+    store.finish_run(id, &record(0, 10)).unwrap_err()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_that_is_deleted_or_moved_is_written_again() {
+    for moved_to in [None, Some("y.etalon")] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.etalon");
+        let mut store = create(&path, 1);
+        let error = finish_after(&mut store, || match moved_to {
+            Some(name) => fs::rename(&path, dir.path().join(name)).unwrap(),
+            None => fs::remove_file(&path).unwrap(),
+        });
+        assert!(matches!(error, StoreError::Gone { is_restored: true, .. }), "{error}");
+        // The cleanup of an experiment reads and writes the store, too.
+        store.abort_running("the store was gone").unwrap();
+        store.close().unwrap();
+        let names: Vec<&str> = ["x.etalon"].into_iter().chain(moved_to).collect();
+        assert_eq!(names_in(dir.path()), names);
+        for name in names {
+            Store::open_read_only(&dir.path().join(name)).unwrap().check_integrity().unwrap();
+        }
+        assert_eq!(Store::open_read_only(&path).unwrap().measurements().unwrap().len(), 2);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_whose_folder_moves_is_whole_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let (old, new) = (dir.path().join("old"), dir.path().join("new"));
+    fs::create_dir(&old).unwrap();
+    let mut store = create(&old.join("x.etalon"), 1);
+    let error = finish_after(&mut store, || fs::rename(&old, &new).unwrap());
+    assert!(matches!(error, StoreError::Gone { is_restored: false, .. }), "{error}");
+    let _ = store.close();
+    assert_eq!(Store::open_read_only(&new.join("x.etalon")).unwrap().measurements().unwrap().len(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_in_a_deleted_stores_place_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.etalon");
+    let mut store = create(&path, 1);
+    let error = finish_after(&mut store, || {
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "theirs").unwrap();
+    });
+    assert!(matches!(error, StoreError::Gone { is_restored: false, .. }), "{error}");
+    drop(store);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+}
