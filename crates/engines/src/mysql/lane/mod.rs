@@ -69,6 +69,8 @@ impl ServerError for ErrorPacket {
         match self.code {
             // No such function, stored or built in.
             1128 | 1305 => FailureKind::Unsupported,
+            // An option of the server keeps it from running, which no privilege changes.
+            1290 if !self.message.contains("read-only") => FailureKind::Other,
             1044 | 1142 | 1143 | 1227 | 1290 | 1370 | 1792 | 1836 => FailureKind::Permission,
             _ => FailureKind::Other,
         }
