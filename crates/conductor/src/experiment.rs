@@ -174,7 +174,7 @@ impl<'a> Conductor<'a> {
             let task = task.and_then(|task| {
                 let system = self.plan.system(&case.system);
                 let able = system.map_or(Ok(()), |system| {
-                    self.registry.refuse_without_procedures(system, &task)?;
+                    self.registry.refuse_without_statements(system, &task)?;
                     self.registry.check_cold_caches(system, &task, &self.plan.schedule)
                 });
                 able.map(|()| task)
@@ -445,8 +445,9 @@ impl<'a> Conductor<'a> {
                 observer.round_started(run.round, self.plan.schedule.rounds);
             }
             let left = pending.len() + 1;
-            let progress =
-                ExperimentProgress { done, planned: done + left, left: self.estimate_run_time() * left as u32 };
+            let time = self.estimate_run_time() * left as u32;
+            let time = self.options.limit.map_or(time, |limit| time.min(limit.left()));
+            let progress = ExperimentProgress { done, planned: done + left, left: time };
             done += 1;
             match (self.run_patiently(run, progress, observer)?, self.plan.schedule.on_error) {
                 (RunEnd::Measured, _) => lasting.note_measured(),

@@ -25,7 +25,12 @@ pub struct TimeLimit {
 
 impl TimeLimit {
     /// How much longer than promised an experiment may take, as a share.
-    const SLACK: f64 = 0.05;
+    const SLACK: f64 = 0.07;
+
+    /// How much of the time is left.
+    pub(crate) fn left(&self) -> Duration {
+        self.time.saturating_sub(self.began.elapsed())
+    }
 
     /// Whether the limit, with some slack, would be over before `more` time has passed.
     pub(crate) fn ends_before(&self, more: Duration) -> bool {

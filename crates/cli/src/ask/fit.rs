@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use conductor::Registry;
 use conductor::capacity_run::usual_loads;
-use model::{Length, Plan, Promise, Schedule, duration};
+use model::catalog::Visibility;
+use model::plan::MAX_ROUNDS;
+use model::{Length, Order, Plan, Promise, Schedule, duration};
 
 use super::short_length;
 use crate::commands::plan::{ExpectedTime, expected_time};
@@ -72,6 +74,10 @@ const SEARCH: Fitted = Fitted {
 };
 /// Loading is expected to take at most this many times as long as on a quiet machine.
 const SLOWEST: f64 = 4.0;
+/// Loading may take this many times as long as expected before runs no longer fit; rounds fill what is left of the time.
+const CAUTION: f64 = 1.25;
+/// Rounds that are planned for each round that is expected to fit.
+const SPARE: u32 = 2;
 /// From here on a machine is called busy.
 const BUSY: f64 = 1.2;
 const WARMUP_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -102,7 +108,8 @@ pub fn fit_into_time(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &R
     let has_length = has_fittable_length(plan, steps);
     let fixed = fixed.with_length_unless(has_length);
     let pace = Pace::measured_here(plan, registry)?;
-    let found = match best_fit(plan, time, fixed, pace)? {
+    let cautious = best_fit(plan, time, fixed, pace.cautious())?;
+    let found = match cautious.map_or_else(|| best_fit(plan, time, fixed, pace), |fit| Ok(Some(fit)))? {
         Some(found) => found,
         // On a quiet machine it would fit.
         None if pace.is_busy() && best_fit(plan, time, fixed, pace.quiet())?.is_some() => shortest_fit(plan, fixed),
@@ -112,8 +119,12 @@ pub fn fit_into_time(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &R
     let expected = pace.expected_time(plan)?;
     let loading = expected.loading;
     let mut text = format!("`--for {}`: {} rounds", duration::format(time), plan.schedule.rounds);
-    if steps > 0 && !fixed.rounds {
-        text.push_str(" at most, as many as fit into it");
+    if has_uncertain_rounds(plan, registry) && !fixed.rounds {
+        text = format!(
+            "`--for {}`: about {} rounds, as many as fit into it",
+            duration::format(time),
+            plan.schedule.rounds
+        );
     }
     if let (true, Length::Duration(length)) = (has_length, plan.schedule.length) {
         let run = if has_searches(plan) { "short run" } else { "run" };
@@ -125,6 +136,22 @@ pub fn fit_into_time(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &R
     }
     text.push_str(&pace.busy_clause(expected, time));
     Ok(text)
+}
+
+/// Whether it shows only while they run how many rounds fit into a time: on every system but a simulated one, whose time is virtual.
+fn has_uncertain_rounds(plan: &Plan, registry: &Registry) -> bool {
+    let is_real = |system| {
+        registry.resolve_system(system).is_ok_and(|(engine, _)| engine.spec().visibility == Visibility::Public)
+    };
+    // A sequential order ends with a system, not with a round.
+    plan.schedule.order != Order::Sequential && plan.systems.iter().any(is_real)
+}
+
+/// Plans more rounds than are expected to fit into `--for`, where that shows only while they run: those beyond the time are left out.
+pub fn add_spare_rounds(plan: &mut Plan, registry: &Registry) {
+    if has_uncertain_rounds(plan, registry) {
+        plan.schedule.rounds = plan.schedule.rounds.saturating_mul(SPARE).min(MAX_ROUNDS as u32);
+    }
 }
 
 /// The time to give a plan for a verdict, a little more than it is expected to take; `None` where `time` is enough.
@@ -180,6 +207,11 @@ impl<'r> Pace<'r> {
     /// Copies the pace, but for a quiet machine.
     fn quiet(self) -> Pace<'r> {
         Pace { slower: 1.0, ..self }
+    }
+
+    /// Copies the pace, with loading slower than expected.
+    fn cautious(self) -> Pace<'r> {
+        Pace { slower: self.slower * CAUTION, ..self }
     }
 
     /// Tests whether the machine is so busy that loading takes longer.

@@ -110,12 +110,12 @@ fn a_time_is_kept_whatever_plan_and_set_say() {
             let ran = scene.etalon(&[&["plan", "--json", "--for", time], words].concat());
             ran.says(0, &[&format!("`--for {time}`: ")]);
             let expected = object(&ran)["expected_s"].as_f64().unwrap();
-            // Next to what else runs here not everything fits into a minute.
+            // Next to what else runs here not everything fits into a minute. What is left over more rounds fill.
             let most = if ran.stderr.contains("machine is busy") { f64::MAX } else { 1.01 * seconds };
-            assert!((0.9 * seconds..=most).contains(&expected), "{time} {words:?}: {expected} s");
+            assert!((0.8 * seconds..=most).contains(&expected), "{time} {words:?}: {expected} s");
         }
     }
-    scene.etalon(&["plan", "spatial", "--for", "1m"]).says(0, &["rounds at most, as many as fit into it"]);
+    scene.etalon(&["plan", "spatial", "--for", "1m"]).says(0, &["rounds, as many as fit into it"]);
 }
 
 #[test]
@@ -390,7 +390,7 @@ fn a_promise_is_answered_with_a_capacity() {
     assert!(ran.stdout.contains("tx/s with 99 % under 20ms in select-only"), "{}", ran.stdout);
     let clients = planned(&scene, &[SIM, "--p99", "20ms", "--max-clients", "32"]);
     let points: Vec<&Value> = clients["benchmarks"].as_array().unwrap().iter().map(|one| &one["points"][0]).collect();
-    assert_eq!(points.len(), 2);
+    assert_eq!(points.len(), 1, "a search takes long");
     assert!(points.iter().all(|point| point["promise.max_clients"] == 32 && point["arrivals"].is_null()), "{points:?}");
     let disks = planned(&scene, &["/tmp", "--p99", "2ms"]);
     assert_eq!(disks["benchmarks"].as_array().unwrap().len(), 2);
