@@ -163,23 +163,22 @@ impl Registry {
             .with_hint("leave `schedule.caches` out, or the system"))
     }
 
-    /// Fails if a task calls procedures that the system's engine has no statements for, as known without connecting.
+    /// Fails if a task needs statements in the engine's own words and there are none for the system's, as known without connecting.
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: it has none.
-    pub fn refuse_without_procedures(&self, system: &SystemPlan, task: &Task) -> Result<(), Failure> {
-        let Some(routines) = &task.dataset.routines else { return Ok(()) };
+    pub fn refuse_without_statements(&self, system: &SystemPlan, task: &Task) -> Result<(), Failure> {
+        let Some(needed) = &task.dataset.engine_statements else { return Ok(()) };
         // Opening the system says why it cannot be resolved.
         let Ok((engine, _)) = self.resolve_system(system) else { return Ok(()) };
-        let has_them = engine.dialect().is_some_and(|dialect| (routines.statements)(dialect).is_some());
+        let has_them = engine.dialect().is_some_and(|dialect| (needed.texts)(dialect).is_some());
         if has_them {
             return Ok(());
         }
-        let tried = format!("make the procedures of {} in the system `{}`", routines.name, system.name);
-        let cause =
-            format!("the engine `{}` has no stored procedures that étalon knows how to write", engine.spec().name);
-        let hint = "write `calls = \"statements\"`, which every engine answers, or leave the system out";
-        Err(Failure::new(FailureKind::Unsupported, tried, cause).with_hint(hint))
+        let tried = format!("make {} in the system `{}`", needed.made, system.name);
+        let (missing, hint) = &needed.without;
+        let cause = format!("the engine `{}` has no {missing}", engine.spec().name);
+        Err(Failure::new(FailureKind::Unsupported, tried, cause).with_hint(*hint))
     }
 
     /// Directory of a system's data, if that is known without connecting.

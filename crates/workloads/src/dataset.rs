@@ -127,21 +127,25 @@ pub struct Index {
 }
 
 /// Statements in the words of an engine, if it has them.
-pub type RoutineTexts = Arc<dyn Fn(&dyn Dialect) -> Option<Vec<String>> + Send + Sync>;
+pub type EngineTexts = Arc<dyn Fn(&dyn Dialect) -> Option<Vec<String>> + Send + Sync>;
 
-/// Stored procedures, which every engine writes in its own language.
+/// Statements that make something which every engine writes in its own language, such as stored procedures.
 #[derive(Clone)]
-pub struct Routines {
-    /// Whose they are, such as `order entry`.
-    pub name: &'static str,
-    /// The statements that make them; `None`: the engine has none.
-    pub statements: RoutineTexts,
+pub struct EngineStatements {
+    /// What they make, such as `the procedures of order entry`.
+    pub made: String,
+    /// Whether the user has written them, so that they may do anything.
+    pub are_of_user: bool,
+    /// The statements; `None`: there are none for the engine.
+    pub texts: EngineTexts,
+    /// What an engine without them does not have, such as `stored procedures`, and what helps.
+    pub without: (String, &'static str),
 }
 
-impl fmt::Debug for Routines {
+impl fmt::Debug for EngineStatements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Routines { name, statements: _ } = self;
-        f.debug_struct("Routines").field("name", name).finish_non_exhaustive()
+        let EngineStatements { made, are_of_user, texts: _, without: _ } = self;
+        f.debug_struct("EngineStatements").field("made", made).field("are_of_user", are_of_user).finish_non_exhaustive()
     }
 }
 
@@ -155,8 +159,8 @@ pub struct Dataset {
     pub indexes: Vec<Index>,
     /// The user's own statements, run once after loading.
     pub afterwards: Vec<String>,
-    /// Made after loading, too.
-    pub routines: Option<Routines>,
+    /// Run after loading, too.
+    pub engine_statements: Option<EngineStatements>,
     /// Names of tables that measured steps or scripts make in étalon's place.
     pub later: Vec<String>,
     /// Approximate, for estimates before the run.
@@ -168,13 +172,18 @@ pub struct Dataset {
 impl Dataset {
     /// Whether étalon makes and fills tables before each run; otherwise measured steps make their own.
     pub fn has_tables(&self) -> bool {
-        !self.tables.is_empty() || !self.afterwards.is_empty()
+        !self.tables.is_empty() || self.has_statements_of_user()
     }
 
-    /// Statements that run once when all rows are loaded: the user's, and those that make procedures.
+    /// Whether statements that the user has written run after loading: what they make and change is not known.
+    pub fn has_statements_of_user(&self) -> bool {
+        !self.afterwards.is_empty() || self.engine_statements.as_ref().is_some_and(|made| made.are_of_user)
+    }
+
+    /// Statements that run once when all rows are loaded: the user's, and those that an engine needs in its own words.
     pub fn last_statements(&self, dialect: &dyn Dialect) -> Vec<String> {
-        let routines = self.routines.as_ref().and_then(|routines| (routines.statements)(dialect));
-        self.afterwards.iter().cloned().chain(routines.unwrap_or_default()).collect()
+        let own = self.engine_statements.as_ref().and_then(|made| (made.texts)(dialect));
+        self.afterwards.iter().cloned().chain(own.unwrap_or_default()).collect()
     }
 }
 

@@ -243,6 +243,25 @@ pub fn for_queries(
     Ok(asked)
 }
 
+/// Finds the folder `setup` of a folder of queries, whose statements make their tables; `None` if there is none.
+pub fn setup_folder(queries: &[String]) -> Option<String> {
+    let [folder] = queries else { return None };
+    let setup = format!("{}/setup", folder.trim_end_matches(['/', '\\']));
+    workloads::queries::has_queries(Path::new(&setup)).then_some(setup)
+}
+
+impl Asked {
+    /// Has the queries work on tables that a folder of statements makes.
+    pub fn set_up_by(&mut self, setup: &str) {
+        let about =
+            "Statements that make the tables, in étalon's own place: it runs them once, and removes the tables.";
+        let mut benchmarks = self.benchmarks.iter_mut();
+        if let Some(queries) = benchmarks.rfind(|benchmark| benchmark.keys.iter().any(|key| key.name == "files")) {
+            queries.keys.push(Key { name: "setup", value: quote_toml(setup), about });
+        }
+    }
+}
+
 /// Makes a `replay` benchmark for each capture, at the given pace.
 pub fn for_captures(captures: &[String], pace: Option<&str>) -> Asked {
     let benchmarks = captures.iter().map(|capture| Bench {
@@ -335,7 +354,7 @@ fn toml_list(counts: &[u32]) -> String {
     }
 }
 
-/// Makes a benchmark for each script asked for, or for `tpcb-like` and `select-only`.
+/// Makes a benchmark for each script asked for, or for `tpcb-like` and `select-only`; a search takes long, so it has `tpcb-like` alone.
 fn transaction_benchmarks(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<Asked, CliError> {
     let busy = busy_clients();
     let clients = &load.clients;
@@ -345,6 +364,7 @@ fn transaction_benchmarks(scripts: &[String], load: &Load, catalog: &Catalog) ->
     let usual = [("tpcb-like", clients_or(clients, several)), ("select-only", clients_or(clients, one))];
     let single: Vec<&str> = scripts.iter().flat_map(|script| split_scripts(script)).collect();
     let scripts: Vec<(&str, Vec<u32>)> = match single.as_slice() {
+        [] if load.p99.is_some() => usual.into_iter().take(1).collect(),
         [] => usual.into(),
         scripts => scripts.iter().map(|script| (*script, clients_or(clients, several))).collect(),
     };

@@ -102,6 +102,7 @@ pub fn make_plan(
         }
     };
     let time = question.time.as_deref().map(parse_time).transpose()?;
+    let setup = benchmarks::setup_folder(&queries);
     let mut draft = Draft {
         name: question.label()?.map(str::to_owned).unwrap_or_else(|| shorten_name(&names.join("-vs-"))),
         systems: names.into_iter().zip(systems).collect(),
@@ -109,6 +110,8 @@ pub fn make_plan(
         asked,
         catalog: &catalog,
     };
+    let mut notes = notes;
+    notes.extend(setup.and_then(|setup| draft.set_up(&setup)));
     let bare = Fitted {
         rounds: stats::MIN_ROUNDS,
         most_rounds: None,
@@ -461,6 +464,21 @@ impl Draft<'_> {
             short_length(length),
         );
         text
+    }
+
+    /// Has the queries' tables made by the statements in `setup` if all servers are étalon's own; a note if they are not run.
+    fn set_up(&mut self, setup: &str) -> Option<String> {
+        let mut of_user = self.systems.iter().filter(|(_, system)| self.catalog.own_system(&system.place).is_none());
+        if let Some((name, _)) = of_user.next() {
+            return Some(format!(
+                "`{setup}` is not run, because étalon runs nothing that may write on a server of yours unasked, and {name} is one; \
+                 `--set setup={setup}` has it make the tables in a place of its own"
+            ));
+        }
+        self.asked.set_up_by(setup);
+        // Queries change nothing, so the tables are made once.
+        self.keys.iter_mut().for_each(|keys| keys.push_str("reset = \"none\"\n"));
+        None
     }
 
     /// Notes that servers which étalon makes have no tables of the user's, if a script works on such tables.

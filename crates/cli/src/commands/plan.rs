@@ -165,7 +165,7 @@ fn work_of_plan(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
             }
         };
         if let Some(system) = plan.system(&case.system) {
-            let able = registry.refuse_without_procedures(system, task);
+            let able = registry.refuse_without_statements(system, task);
             let able = able.and_then(|()| registry.check_cold_caches(system, task, &plan.schedule));
             able.map_err(|failure| CliError::from(&failure).with_context(format!("benchmark: {}", case.benchmark)))?;
         }

@@ -288,7 +288,10 @@ fn clients_are_answered_with_the_rate_at_which_they_ran() {
     let page = std::fs::read_to_string(scene.path().join("page.html")).unwrap();
     assert!(page.contains(">clients (logarithmic)</text>") && page.contains("<th class=\"num\">clients</th>"));
     // Each case is named, and a bound is one.
-    let ran = scene.etalon(&[&["run", four, "--rounds", "2", "--max-clients", "9"], &asked[..]].concat());
+    let ran = scene.etalon(
+        &[&["run", four, "--script", "tpcb-like,select-only", "--rounds", "2", "--max-clients", "9"], &asked[..]]
+            .concat(),
+    );
     let object: Value = serde_json::from_str(&ran.stdout).unwrap();
     let answer = object["answer"].as_str().unwrap();
     assert!(answer.contains("at least 9 clients") && answer.contains("in tpcb-like"), "{answer}");

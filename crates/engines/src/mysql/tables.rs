@@ -268,7 +268,7 @@ impl LoadsParts for MySqlServer {
 fn finish_load(client: &mut Client, data: &Dataset) -> Result<(), LoadError> {
     client.execute(&format!("DROP TABLE {NOTES}"))?;
     data.last_statements(&MySqlDialect).iter().try_for_each(|statement| client.execute(statement))?;
-    let again = if data.afterwards.is_empty() { &[][..] } else { &data.tables };
+    let again = if data.has_statements_of_user() { &data.tables } else { &[][..] };
     again.iter().try_for_each(|table| analyze_table(client, table))
 }
 

@@ -199,7 +199,7 @@ impl LoadsParts for PostgresServer {
             let _ = client.execute("ROLLBACK");
         }
         ended.map_err(|error| load_failure(&format!("finish the load of {}", data.name), &error))?;
-        if data.afterwards.is_empty() { Ok(()) } else { vacuum_tables(client, data) }
+        if data.has_statements_of_user() { vacuum_tables(client, data) } else { Ok(()) }
     }
 }
 

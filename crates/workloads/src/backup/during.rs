@@ -42,7 +42,7 @@ pub(super) fn merge_datasets(mut all: Dataset, load: Dataset) -> Dataset {
     all.indexes.extend(load.indexes);
     all.afterwards.extend(load.afterwards);
     all.later.extend(load.later);
-    all.routines = all.routines.or(load.routines);
+    all.engine_statements = all.engine_statements.or(load.engine_statements);
     all.size_bytes += load.size_bytes;
     all
 }

@@ -10,7 +10,7 @@ use super::new_order::NewOrder;
 use super::payment::count_payer;
 use super::statements::{FEWEST_LINES, Field, MOST_LINES};
 use super::terminal::{Fields, Steps, amount_of, found_row, missing_rows, text_of, whole_number_at};
-use crate::dataset::{Dialect, Routines};
+use crate::dataset::{Dialect, EngineStatements};
 use crate::transactions::{Flow, NextStep, Rows};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError};
@@ -38,10 +38,15 @@ pub fn call_texts() -> Vec<String> {
 }
 
 /// Prepares the statements that make order entry's stored procedures; tests change them by `alter`.
-pub fn make_routines(alter: fn(&mut Vec<String>)) -> Routines {
-    Routines {
-        name: "order entry",
-        statements: Arc::new(move |dialect: &dyn Dialect| {
+pub fn make_procedures(alter: fn(&mut Vec<String>)) -> EngineStatements {
+    EngineStatements {
+        made: "the procedures of order entry".to_owned(),
+        are_of_user: false,
+        without: (
+            "stored procedures that étalon knows how to write".to_owned(),
+            "write `calls = \"statements\"`, which every engine answers, or leave the system out",
+        ),
+        texts: Arc::new(move |dialect: &dyn Dialect| {
             let mut texts = dialect.order_entry()?.create_procedures();
             alter(&mut texts);
             Some(texts)

@@ -430,7 +430,7 @@ impl OrderEntryWorkload {
             }
             Calls::Procedure => {
                 dataset.name.push_str(", with procedures");
-                dataset.routines = Some(calls::make_routines(self.alter));
+                dataset.engine_statements = Some(calls::make_procedures(self.alter));
                 (calls::call_texts(), dataset)
             }
         }

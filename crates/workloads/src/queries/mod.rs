@@ -6,6 +6,7 @@ mod cache;
 mod parameters;
 mod procedure;
 mod remembered;
+mod setup;
 mod source;
 
 use std::sync::Arc;
@@ -29,6 +30,9 @@ model::keys! {
     struct Keys {
         /// A folder whose files `*.sql` are asked, or the files, separated by commas
         files: String = TEXT.required(),
+        /// A folder of statements `*.sql`, or files, that make the queries' tables: étalon runs them in their order in a place of its own,
+        /// and removes the tables at the end. Without it the queries work on tables that are there
+        setup: Option<String> = TEXT,
         /// Clients that ask the same query at the same time; an execution lasts until the last of them has its answer
         clients: u32 = int(1..=1_000).or(1),
         /// Whether a query's answers have to be alike on all systems and in all runs; without that tables that differ can be
@@ -52,25 +56,26 @@ impl Workload for Queries {
         }
     }
 
-    /// True: queries only work on tables that are there.
-    fn is_on_tables_of_others(&self, _point: &Point) -> bool {
-        true
+    /// True unless the user's statements make tables: queries work on those that are there.
+    fn is_on_tables_of_others(&self, point: &Point) -> bool {
+        Keys::read(point).is_ok_and(|keys| keys.setup.is_none())
     }
 
     /// Makes the step that asks the plan's queries.
     fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
         let queries = source::read_queries(&keys.files, &grants.texts)?;
+        let (tables, dataset) = match &keys.setup {
+            Some(setup) => (Tables::Own, setup::setup_dataset(setup, &grants.texts)?),
+            None => (Tables::None, Dataset { name: "the tables that are there".to_owned(), ..Dataset::default() }),
+        };
         let asking = Asking {
             files: keys.files,
             queries,
             clients: keys.clients as usize,
             first_answers: keys.compare_answers.then(|| Arc::clone(&grants.first_answers)),
-            tables: Tables::None,
+            tables,
         };
-        Ok(Task {
-            dataset: Dataset { name: "the tables that are there".to_owned(), ..Dataset::default() },
-            action: Action::Step(Box::new(asking)),
-        })
+        Ok(Task { dataset, action: Action::Step(Box::new(asking)) })
     }
 }

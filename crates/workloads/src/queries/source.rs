@@ -109,13 +109,18 @@ impl Query {
     }
 }
 
+/// Gives what is for the dialect's engine, else what is for all engines; `None` if there is neither.
+pub(super) fn text_for_engine<'t, T>(texts: &'t IndexMap<String, T>, dialect: &dyn Dialect) -> Option<&'t T> {
+    dialect.file_suffixes().iter().find_map(|name| texts.get(*name)).or_else(|| texts.get(""))
+}
+
 /// The failure of a file of queries.
-fn refuse_queries(path: &str, cause: &dyn std::fmt::Display) -> Failure {
+pub(super) fn refuse_queries(path: &str, cause: &dyn std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("read the queries `{path}`"), cause)
 }
 
 /// Names the query and the engine that a file is for: of `q7.mysql.sql` they are `q7` and `mysql`.
-fn query_and_engine(path: &str, text: &str) -> (String, String) {
+pub(super) fn query_and_engine(path: &str, text: &str) -> (String, String) {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let stem = if is_query_file(file) { &file[..file.len() - ENDING.len()] } else { file };
     let (name, engine) = stem.split_once('.').unwrap_or((stem, ""));
@@ -187,8 +192,7 @@ impl Query {
     /// # Errors
     /// There is none, and the files that there are.
     pub fn for_engine(&self, dialect: &dyn Dialect) -> Result<&QueryFile, String> {
-        let own = dialect.file_suffixes().iter().find_map(|name| self.texts.get(*name));
-        own.or_else(|| self.texts.get("")).ok_or_else(|| {
+        text_for_engine(&self.texts, dialect).ok_or_else(|| {
             let paths: Vec<&str> = self.texts.values().map(|file| file.path.as_str()).collect();
             format!("no file of it is for this engine, only {}", paths.join(", "))
         })

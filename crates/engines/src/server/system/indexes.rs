@@ -26,7 +26,7 @@ impl OwnIndexes {
     fn add_indexes(&mut self, data: &Dataset) {
         let names = data.indexes.iter().map(|index| index.name.to_lowercase());
         match self {
-            _ if !data.later.is_empty() || !data.afterwards.is_empty() => *self = OwnIndexes::Unknown,
+            _ if !data.later.is_empty() || data.has_statements_of_user() => *self = OwnIndexes::Unknown,
             OwnIndexes::Unknown => (),
             OwnIndexes::NotMade => *self = OwnIndexes::Named(names.collect()),
             OwnIndexes::Named(known) => known.extend(names),

@@ -25,7 +25,7 @@ use load::clock::RealClock;
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::worker::{self, LoadCounts, WorkerContext};
-use workloads::dataset::{Dataset, Dialect, Routines, Tables};
+use workloads::dataset::{Dataset, Dialect, EngineStatements, Tables};
 use workloads::system::{Consent, OpenRequest, System};
 use workloads::transactions::pgbench_tables;
 use workloads::work::Load;
@@ -57,8 +57,13 @@ fn system(url: &str, server: Option<PrivateServer>, pairs: &[(&str, &str)]) -> S
 /// Tables, and order entry's procedures without their own.
 pub(crate) fn order_entry_procedures() -> Dataset {
     let statements = |dialect: &dyn Dialect| Some(dialect.order_entry()?.create_procedures());
-    let routines = Routines { name: "order entry", statements: Arc::new(statements) };
-    Dataset { name: "procedures".to_owned(), routines: Some(routines), ..pgbench_tables(1) }
+    let procedures = EngineStatements {
+        made: "the procedures of order entry".to_owned(),
+        are_of_user: false,
+        texts: Arc::new(statements),
+        without: ("stored procedures".to_owned(), ""),
+    };
+    Dataset { name: "procedures".to_owned(), engine_statements: Some(procedures), ..pgbench_tables(1) }
 }
 
 pub(crate) fn start<S: Tested>(connect: Connect, pairs: &[(&str, &str)]) -> ServerSystem<S> {
