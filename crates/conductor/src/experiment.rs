@@ -94,8 +94,8 @@ pub struct Conductor<'a> {
     cases: Vec<Case>,
     done: usize,
     preparing: Duration,
-    /// When the second round began: the first one loads.
-    second_began: Option<Instant>,
+    /// The first round without loading that this process began, and when.
+    first_paced: Option<(u32, Instant)>,
     /// Agents on this machine.
     co_located: Vec<u32>,
 }
@@ -129,7 +129,7 @@ impl<'a> Conductor<'a> {
             cases,
             done: 0,
             preparing: Duration::ZERO,
-            second_began: None,
+            first_paced: None,
             co_located,
         }
     }

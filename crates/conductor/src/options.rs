@@ -20,7 +20,10 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeLimit {
     pub began: Instant,
+    /// What of it is left when it began.
     pub time: Duration,
+    /// All of it, as the user gave it.
+    pub asked: Duration,
 }
 
 impl TimeLimit {

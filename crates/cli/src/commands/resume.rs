@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Parser as _;
 use conductor::Registry;
@@ -12,7 +13,7 @@ use report::number::count_noun;
 use store::{Header, Rest, Store, StoredRun};
 
 use super::changes::Changes;
-use super::run::{BUILD, VERSION, conduct, experiment_options, extend_command, finish};
+use super::run::{BUILD, VERSION, conduct, experiment_options, extend_command, finish, time_limit};
 use crate::args::{Cli, Command, PlanSource, ResumeArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -48,11 +49,28 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         // In sequential order a round's runs are far apart anyway.
         let keeps_rounds = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
         let rest = if keeps_rounds { Rest::OnlyPending } else { Rest::WholeRounds };
+        let source = source_from_command(store.header()).filter(|_| !is_extended(store.header()));
+        let limit = source.map_or(Ok(None), |source| time_limit(&source, time_spent(&store.runs()?)))?;
         let options =
-            ExperimentOptions { rest, ..experiment_options(args.conduct.yes, &args.conduct.loading, printer) };
+            ExperimentOptions { rest, limit, ..experiment_options(args.conduct.yes, &args.conduct.loading, printer) };
         conduct(&registry, &loaded.plan, &mut store, options, args.conduct.task_log.as_deref(), printer)
     };
     finish(result, store, &loaded, &args.store, args.conduct.format, printer)
+}
+
+/// Whether rounds were added to a stored experiment.
+fn is_extended(header: &Header) -> bool {
+    header.plan.schedule.until_sure.is_some_and(|until| until.begun.is_some())
+}
+
+/// The time that an experiment's runs took with what came between them, but for pauses between its sittings.
+fn time_spent(runs: &[StoredRun]) -> Duration {
+    let mut starts: Vec<i64> = runs.iter().filter_map(|run| run.started_unix_ms).collect();
+    starts.sort_unstable();
+    let mut gaps: Vec<i64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    gaps.sort_unstable();
+    let usual_ms = gaps.get(gaps.len() / 2).copied().unwrap_or_default();
+    Duration::from_millis(u64::try_from(usual_ms).unwrap_or_default()) * starts.len() as u32
 }
 
 /// Undoes the changes that an étalon left in servers, and runs nothing.

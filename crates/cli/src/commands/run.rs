@@ -61,7 +61,7 @@ pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer:
 
 /// Makes the store in the output folder, announces and runs the plan, and reports its end.
 fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
-    let limit = time_limit(&args.source)?;
+    let limit = time_limit(&args.source, Duration::ZERO)?;
     refuse_left_change(&loaded.plan, &args.output)?;
     // A plan that cannot be run is refused below, with the place of the benchmark in it.
     let expected = Pace::measured_here(&loaded.plan, registry)
@@ -126,11 +126,12 @@ fn warn_left_change(store: &Store) -> Option<String> {
     })
 }
 
-/// Reads the time limit of `--for`; `None` if the number of rounds was given, too.
-fn time_limit(source: &PlanSource) -> Result<Option<TimeLimit>, CliError> {
+/// Reads the time limit of `--for`, of which a part is spent; `None` if the number of rounds was given, too.
+pub fn time_limit(source: &PlanSource, spent: Duration) -> Result<Option<TimeLimit>, CliError> {
     match &source.question.time {
         Some(time) if !source.fixed_keys().rounds => {
-            Ok(Some(TimeLimit { began: Instant::now(), time: parse_time(time)? }))
+            let time = parse_time(time)?;
+            Ok(Some(TimeLimit { began: Instant::now(), time: time.saturating_sub(spent), asked: time }))
         }
         _ => Ok(None),
     }

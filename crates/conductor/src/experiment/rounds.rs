@@ -46,15 +46,18 @@ impl Conductor<'_> {
     /// Returns the number of runs that this spares.
     pub(super) fn leave_out_late(&mut self, round: u32, observer: &mut dyn Observer) -> Result<usize, ExperimentError> {
         let Some(limit) = self.options.limit else { return Ok(0) };
-        if round <= 1 {
-            self.second_began = (round == 1).then(Instant::now);
+        // The first round loads the tables.
+        if round == 0 {
             return Ok(0);
         }
-        let Some(second_began) = self.second_began else { return Ok(0) };
-        let each = second_began.elapsed() / (round - 1);
-        let time = model::duration::format(limit.time);
+        let (first, began) = *self.first_paced.get_or_insert_with(|| (round, Instant::now()));
+        if round == first {
+            return Ok(0);
+        }
+        let each = began.elapsed() / (round - first);
+        let time = model::duration::format(limit.asked);
         if round < FEWEST_TO_JUDGE {
-            if round == 2 && limit.ends_before(each * (FEWEST_TO_JUDGE - round)) {
+            if round == first + 1 && limit.ends_before(each * (FEWEST_TO_JUDGE - round)) {
                 observer.warning(&format!(
                     "a round takes about {}, so that the {FEWEST_TO_JUDGE} of a verdict take longer than `--for {time}`",
                     model::duration::rounded_text(each)
