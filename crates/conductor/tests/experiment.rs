@@ -268,7 +268,7 @@ fn no_round_begins_that_would_end_beyond_the_time() {
     let plan = sim("", "", "rounds = 9\nduration = \"50ms\"");
     let rounds_within = |name: &str, time: Duration| {
         let mut store = create(&folder.path().join(name), &plan);
-        let limit = Some(TimeLimit { began: Instant::now(), time });
+        let limit = Some(TimeLimit { began: Instant::now(), time, asked: time });
         let options = ExperimentOptions { limit, ..options() };
         let ended = Conductor::new(&registry(), &plan, &mut store, options).run_all(&mut Silent).unwrap();
         assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
