@@ -193,7 +193,7 @@ impl Tried {
                  were late by waiting for {place}{unless}, and the system was no slower when all were busy. More `{key}` \
                  may carry more",
                 broke.rate.unwrap_or_default().round(),
-                model::duration::format(limit)
+                model::duration::spaced_text(limit)
             );
             Mark::new(MarkKind::TooFewClients, detail)
         })
@@ -208,7 +208,7 @@ impl Tried {
         let length = length_at(rate, length);
         let operations = rate * length.as_secs_f64();
         (operations < Promise::ENOUGH).then(|| {
-            let length = model::duration::format(length);
+            let length = model::duration::spaced_text(length);
             let detail = format!(
                 "{} a short run of {length}, {LONGEST} times the schedule's, has {}: with fewer than {} a capacity may read \
                  some percent too much, more for one system than for another",
@@ -407,7 +407,7 @@ fn explain_none_keeps(promise: &Promise, lowest: &LoadPoint, unit: &str) -> Stri
     let load = load_words(lowest, unit);
     let late = lowest.late_share * 100.0;
     let failed = lowest.failed_share * 100.0;
-    let within = model::duration::format(promise.response_p99);
+    let within = model::duration::spaced_text(promise.response_p99);
     format!("{load}, the least that was tried, {late:.1} % came later than {within}, {failed:.1} % failed")
 }
 

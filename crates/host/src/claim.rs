@@ -200,7 +200,7 @@ fn holder_of(lock: &Path) -> Option<(u32, String)> {
     let words = format!(
         "process {pid} (`{}`), which has had it for {}",
         value("command").unwrap_or_default(),
-        model::duration::format(Duration::from_secs(seconds))
+        model::duration::spaced_text(Duration::from_secs(seconds))
     );
     Some((pid, words))
 }

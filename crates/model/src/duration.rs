@@ -88,6 +88,25 @@ pub fn format(duration: Duration) -> String {
     if text.is_empty() { "0s".to_owned() } else { text }
 }
 
+/// Writes a length of time that was chosen, for people, to a thousandth of its unit: `20 ms`, `1.4 s`, `1 min 30 s`.
+pub fn spaced_text(length: Duration) -> String {
+    let length_s = length.as_secs_f64();
+    if length_s >= 60.0 {
+        let whole = length.as_secs();
+        let parts = [(whole / 3_600, "h"), (whole / 60 % 60, "min"), (whole % 60, "s")];
+        let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count} {unit}"));
+        return parts.collect::<Vec<_>>().join(" ");
+    }
+    let (value, unit) = match length_s {
+        0.0 => (0.0, "s"),
+        1.0.. => (length_s, "s"),
+        0.001.. => (length_s * 1e3, "ms"),
+        _ => (length_s * 1e6, "µs"),
+    };
+    let text = format!("{value:.3}");
+    format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// Writes a length of time that was measured, for people: `850 µs`, `5.3 ms`, `30 s`.
 pub fn rounded_text(length: Duration) -> String {
     let length_s = length.as_secs_f64();
@@ -226,6 +245,13 @@ mod tests {
         fn never_panics(text in "[0-9.]{0,30}[a-zµ]{0,3}[0-9.]{0,5}\\PC{0,4}") {
             let _ = parse(&text);
         }
+    }
+
+    #[test]
+    fn chosen_lengths_are_written_with_spaces() {
+        let shown =
+            [0, 250, 20_000, 1_400_000, 90_000_000, 7_200_000_000].map(|us| spaced_text(Duration::from_micros(us)));
+        assert_eq!(shown, ["0 s", "250 µs", "20 ms", "1.4 s", "1 min 30 s", "2 h"]);
     }
 
     #[test]

@@ -46,9 +46,9 @@ impl Promise {
         if self.max_clients.is_some() { "the most clients" } else { "the highest rate" }
     }
 
-    /// Writes the promise as a clause: `99 of 100 responses come within 20ms, and at most 0.1 % fail`.
+    /// Writes the promise as a clause: `99 of 100 responses come within 20 ms, and at most 0.1 % fail`.
     pub fn promise_clause(&self) -> String {
-        let within = duration::format(self.response_p99);
+        let within = duration::spaced_text(self.response_p99);
         format!("99 of 100 responses come within {within}, and at most {} % fail", (self.errors * 1e5).round() / 1e3)
     }
 }

@@ -103,8 +103,11 @@ impl QueryText<'_> {
         if failure.kind == FailureKind::ConnectionLost {
             return failure;
         }
-        let cause =
-            format!("it took longer than its timeout, {}: {}", model::duration::format(limit.whole), failure.cause);
+        let cause = format!(
+            "it took longer than its timeout, {}: {}",
+            model::duration::spaced_text(limit.whole),
+            failure.cause
+        );
         Failure { kind: FailureKind::Other, cause, ..failure }
     }
 }

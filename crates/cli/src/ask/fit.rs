@@ -9,7 +9,6 @@ use model::catalog::Visibility;
 use model::plan::MAX_ROUNDS;
 use model::{Length, Order, Plan, Promise, Schedule, duration};
 
-use super::short_length;
 use crate::commands::plan::{ExpectedTime, expected_time};
 use crate::error::CliError;
 use crate::progress::{clock_text, has_searches};
@@ -76,8 +75,8 @@ const SEARCH: Fitted = Fitted {
 const SLOWEST: f64 = 4.0;
 /// Loading may take this many times as long as expected before runs no longer fit; rounds fill what is left of the time.
 const CAUTION: f64 = 1.25;
-/// Rounds that are planned for each round that is expected to fit.
-const SPARE: u32 = 2;
+/// Rounds that are planned for each round that is expected to fit: loading may be as much faster than on a busy machine.
+const SPARE: u32 = 5;
 /// From here on a machine is called busy.
 const BUSY: f64 = 1.2;
 const WARMUP_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -128,8 +127,8 @@ pub fn fit_into_time(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &R
     }
     if let (true, Length::Duration(length)) = (has_length, plan.schedule.length) {
         let run = if has_searches(plan) { "short run" } else { "run" };
-        let warmup = short_length(plan.schedule.warmup);
-        text.push_str(&format!(", each {run} {} after a warm-up of {warmup}", short_length(length)));
+        let warmup = duration::spaced_text(plan.schedule.warmup);
+        text.push_str(&format!(", each {run} {} after a warm-up of {warmup}", duration::spaced_text(length)));
     }
     if loading >= Duration::from_secs(1) {
         text.push_str(&format!(", and about {} for loading", clock_text(loading)));

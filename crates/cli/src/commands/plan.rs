@@ -303,7 +303,7 @@ pub fn lengthened_text(plan: &Plan, whole: Duration) -> Option<String> {
     // The first of a search asks as fast as it is answered, and is never lengthened.
     let at_rates: u32 = plan.cases().iter().map(|case| usual_loads(case) - 1).sum();
     let longest = whole + length * (capacity_run::LONGEST - 1) * at_rates * plan.schedule.rounds;
-    let each = model::duration::format(length * capacity_run::LONGEST);
+    let each = model::duration::spaced_text(length * capacity_run::LONGEST);
     (at_rates > 0)
         .then(|| format!("at low rates a short run lasts up to {each}, and all of them about {}", clock_text(longest)))
 }

@@ -387,7 +387,7 @@ fn a_promise_is_answered_with_a_capacity() {
     let ran = scene.etalon(&[&["run", "--quick"], &asked[..]].concat());
     ran.says(0, &[]);
     assert!(ran.stdout.starts_with("sim carries 1"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("tx/s with 99 % under 20ms in select-only"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("tx/s with 99 % under 20 ms in select-only"), "{}", ran.stdout);
     let clients = planned(&scene, &[SIM, "--p99", "20ms", "--max-clients", "32"]);
     let points: Vec<&Value> = clients["benchmarks"].as_array().unwrap().iter().map(|one| &one["points"][0]).collect();
     assert_eq!(points.len(), 1, "a search takes long");

@@ -66,7 +66,7 @@ fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs()
     let shown = scene.etalon(&["compare", store]);
     let words = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let promised =
-        "capacity of points: the highest rate at which 99 of 100 responses come within 20ms, and at most 0.1 % fail";
+        "capacity of points: the highest rate at which 99 of 100 responses come within 20 ms, and at most 0.1 % fail";
     assert!(words.contains(promised), "{words}");
     scene.etalon(&["report", store, "-o", "page.html"]).says(0, &[]);
     let page = std::fs::read_to_string(scene.path().join("page.html")).unwrap();
@@ -170,7 +170,7 @@ fn a_capacity_that_is_that_of_its_clients_says_so() {
     let alone = scene.etalon(&["run", "p.toml", "--rounds", "1", "--system", "a", "--json"]);
     let object: Value = serde_json::from_str(&alone.stdout).unwrap();
     let answer = object["answer"].as_str().unwrap();
-    assert!(answer.contains("tx/s with 99 % under 20ms in points; more clients may carry more. Nothing"), "{object}");
+    assert!(answer.contains("tx/s with 99 % under 20 ms in points; more clients may carry more. Nothing"), "{object}");
 }
 
 /// Of two servers two clients reach both, and eight carry no more: chance says which of the two seem to.
@@ -280,7 +280,7 @@ fn clients_are_answered_with_the_rate_at_which_they_ran() {
     let object: Value = serde_json::from_str(&ran.stdout).unwrap();
     let answer = object["answer"].as_str().unwrap();
     assert!(answer.starts_with("sim carries 22 clients ") || answer.starts_with("sim carries 23 clients "), "{answer}");
-    assert!(answer.contains(" with 99 % under 20ms in select-only, at 2 0"), "{answer}");
+    assert!(answer.contains(" with 99 % under 20 ms in select-only, at 2 0"), "{answer}");
     let tried = object["loads_tried"].as_array().unwrap();
     assert!(tried.iter().all(|point| point["clients"].is_number() && point["is_kept"].is_boolean()), "{tried:?}");
     let store = scene.store();

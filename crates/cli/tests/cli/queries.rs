@@ -243,7 +243,7 @@ fn a_query_ends_at_its_timeout_and_the_others_go_on() {
         let ran = scene.etalon(&args);
         assert_eq!(ran.code, 1, "{}", ran.stderr);
         let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("it took longer than its timeout, 300ms: "), "{system}: {text}");
+        assert!(text.contains("it took longer than its timeout, 300 ms: "), "{system}: {text}");
         let has_figure = |query: &str| {
             let line = ran.stdout.lines().find(|line| line.contains(&format!("elapsed {query}")));
             line.is_some_and(|line| !line.contains("failed"))

@@ -89,7 +89,7 @@ fn capacity_sentences(figures: &[Figure], trail: &str) -> Option<String> {
         .map(|load| {
             let promise = Promise::from_point(&load.case);
             let within = promise.map_or_else(String::new, |promise| {
-                format!(" with 99 % under {}", model::duration::format(promise.response_p99))
+                format!(" with 99 % under {}", model::duration::spaced_text(promise.response_p99))
             });
             let new = if within == promised { "" } else { within.as_str() };
             let rate = rates.iter().find(|rate| load.metric.id == CAPACITY_CLIENTS && is_rate_of(load, rate));

@@ -108,7 +108,7 @@ fn capacity_figure(
     panel.y_caption = format!("response time, {} (logarithmic)", unit.unit_name());
     let across = [panel.x.lo, panel.x.hi].map(|x| (x, unit.convert(promised_us).log10()));
     panel.layers.push(Layer::Line(across.to_vec(), Ink::Zero));
-    let name = format!("promised: {}", model::duration::format(promise.response_p99));
+    let name = format!("promised: {}", model::duration::spaced_text(promise.response_p99));
     panel.extra.push_str(&promise_label(&panel, unit.convert(promised_us).log10(), &name));
     for one in tried {
         draw_tried(&mut panel, one, &unit);

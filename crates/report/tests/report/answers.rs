@@ -177,7 +177,7 @@ fn a_query_with_other_answers_has_no_verdict_and_is_named() {
         .collect();
     for row in &mut failed {
         row.measurement.metric.id = "elapsed/q3".to_owned();
-        row.measurement.reading = Reading::unavailable("it took longer than its timeout, 1s");
+        row.measurement.reading = Reading::unavailable("it took longer than its timeout, 1 s");
     }
     with_a_failed_one.evidence.measurements.extend(failed);
     let (answer, _) = verdicts(&with_a_failed_one);

@@ -198,7 +198,7 @@ fn no_capacity_and_no_price_stands_without_its_promise() {
         }
     }
     let set = set(&made);
-    let said = "at which 99 of 100 responses come within 20ms, and at most 0.1 % fail";
+    let said = "at which 99 of 100 responses come within 20 ms, and at most 0.1 % fail";
     let outcome = judge_gate(&set, &GateRules::default());
     let lines: Vec<_> =
         outcome.lines.iter().map(|line| (line.name.contains("capacity"), line.detail.contains(said))).collect();
@@ -208,7 +208,7 @@ fn no_capacity_and_no_price_stands_without_its_promise() {
     let drawn = |of: &str| charts.iter().find(|chart| chart.svg.contains(of)).unwrap();
     let (money, other) = (drawn("Change in capacity per EUR"), drawn("Change in response p99"));
     // Each line has room.
-    for line in ["at which 99 of 100 responses come within 20ms, and", "at most 0.1 % fail"] {
+    for line in ["at which 99 of 100 responses come within 20 ms,", "and at most 0.1 % fail"] {
         assert!(money.svg.contains(&format!(">{line}</text>")), "{}", money.svg);
     }
     assert!(!other.svg.contains("at which"), "{}", other.svg);
