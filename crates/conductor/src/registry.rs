@@ -169,6 +169,12 @@ impl Registry {
     /// [`FailureKind::Unsupported`]: it has none.
     pub fn refuse_without_statements(&self, system: &SystemPlan, task: &Task) -> Result<(), Failure> {
         let Some(needed) = &task.dataset.engine_statements else { return Ok(()) };
+        if needed.are_of_user && system.server.is_none() {
+            let tried = format!("make {} in the system `{}`", needed.made, system.name);
+            let cause = "they may do anything, so étalon runs them only on a server that it starts itself";
+            return Err(Failure::new(FailureKind::Plan, tried, cause)
+                .with_hint("make the tables there yourself, and leave `setup` out"));
+        }
         // Opening the system says why it cannot be resolved.
         let Ok((engine, _)) = self.resolve_system(system) else { return Ok(()) };
         let has_them = engine.dialect().is_some_and(|dialect| (needed.texts)(dialect).is_some());

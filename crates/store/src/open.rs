@@ -118,8 +118,8 @@ impl Store {
 
     /// Gives up writing, and writes the WAL back, so that a single file is left as far as readers allow.
     pub(crate) fn give_up_writing(&mut self) -> Result<()> {
-        let (lock, token) = match std::mem::replace(&mut self.access, Access::ReadOnly) {
-            Access::Write { lock, token, .. } => (lock, token),
+        let (lock, token, inode) = match std::mem::replace(&mut self.access, Access::ReadOnly) {
+            Access::Write { lock, token, inode } => (lock, token, inode),
             other => {
                 self.access = other;
                 return Ok(());
@@ -127,6 +127,10 @@ impl Store {
         };
         self.access = Access::Settled { _lock: lock };
         let tried = "write back its journal";
+        if inode.is_some() && relocate::read_store_inode(&self.conn).is_some_and(|found| Some(found) != inode) {
+            // Another file lies at the path now, and a WAL there would be that file's.
+            return Ok(());
+        }
         if lock::check_token(&self.conn, &token, &self.path, tried).is_err() {
             // It belongs to another now; SQLite makes closing harmless.
             return Ok(());

@@ -250,18 +250,6 @@ pub fn setup_folder(queries: &[String]) -> Option<String> {
     workloads::queries::has_queries(Path::new(&setup)).then_some(setup)
 }
 
-impl Asked {
-    /// Has the queries work on tables that a folder of statements makes.
-    pub fn set_up_by(&mut self, setup: &str) {
-        let about =
-            "Statements that make the tables, in étalon's own place: it runs them once, and removes the tables.";
-        let mut benchmarks = self.benchmarks.iter_mut();
-        if let Some(queries) = benchmarks.rfind(|benchmark| benchmark.keys.iter().any(|key| key.name == "files")) {
-            queries.keys.push(Key { name: "setup", value: quote_toml(setup), about });
-        }
-    }
-}
-
 /// Makes a `replay` benchmark for each capture, at the given pace.
 pub fn for_captures(captures: &[String], pace: Option<&str>) -> Asked {
     let benchmarks = captures.iter().map(|capture| Bench {

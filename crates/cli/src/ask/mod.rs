@@ -111,7 +111,7 @@ pub fn make_plan(
         catalog: &catalog,
     };
     let mut notes = notes;
-    notes.extend(setup.and_then(|setup| draft.set_up(&setup)));
+    notes.extend(setup.and_then(|setup| draft.note_of_setup(&setup, set)));
     let bare = Fitted {
         rounds: stats::MIN_ROUNDS,
         most_rounds: None,
@@ -466,19 +466,21 @@ impl Draft<'_> {
         text
     }
 
-    /// Has the queries' tables made by the statements in `setup` if all servers are étalon's own; a note if they are not run.
-    fn set_up(&mut self, setup: &str) -> Option<String> {
-        let mut of_user = self.systems.iter().filter(|(_, system)| self.catalog.own_system(&system.place).is_none());
-        if let Some((name, _)) = of_user.next() {
-            return Some(format!(
-                "`{setup}` is not run, because étalon runs nothing that may write on a server of yours unasked, and {name} is one; \
-                 `--set setup={setup}` has it make the tables in a place of its own"
-            ));
+    /// Notes that the statements in a folder of queries' `setup` are not run unasked; where they are asked for, which is on servers of
+    /// étalon's own alone, the tables are made once, since queries change nothing.
+    fn note_of_setup(&mut self, setup: &str, set: &[String]) -> Option<String> {
+        let is_setup = |pair: &String| pair.split('=').next().is_some_and(|key| key.trim().ends_with("setup"));
+        if set.iter().any(is_setup) {
+            self.keys.iter_mut().for_each(|keys| keys.push_str("reset = \"none\"\n"));
+            return None;
         }
-        self.asked.set_up_by(setup);
-        // Queries change nothing, so the tables are made once.
-        self.keys.iter_mut().for_each(|keys| keys.push_str("reset = \"none\"\n"));
-        None
+        let is_own = |(_, system): &(String, SystemWord)| self.catalog.own_system(&system.place).is_some();
+        let how = if self.systems.iter().all(is_own) {
+            format!("`--set setup={setup}` has étalon make the tables by it")
+        } else {
+            "étalon does so only on servers that it starts itself, such as `postgres:15`".to_owned()
+        };
+        Some(format!("`{setup}` is not run: {how}"))
     }
 
     /// Notes that servers which étalon makes have no tables of the user's, if a script works on such tables.

@@ -33,6 +33,7 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     let power = match () {
         () if counters::has_privilege(client, &["FILE"])? => "has the privilege FILE",
         () if counters::has_privilege(client, &["SUPER", "SYSTEM_VARIABLES_ADMIN"])? => "may set any setting",
+        () if counters::has_privilege(client, &["CREATE USER"])? => "may make and rename accounts, and so become any",
         () if may_write_catalog(client)? => "may write the tables by which the server loads libraries",
         () if may_leave_data_folder(client)? => {
             "may make tables in any folder that the server may write (`DATA DIRECTORY`), until the server is started with \
@@ -49,7 +50,17 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
 /// Whether the login can write the catalog of the database `mysql`.
 /// It may by a write privilege on everything, on the database `mysql` or a table of it, or through another account.
 fn may_write_catalog(client: &mut Client) -> Result<bool, Failure> {
-    const EVERYWHERE: &[&str] = &["INSERT", "UPDATE", "SET USER", "SET_USER_ID", "SET_ANY_DEFINER"];
+    const EVERYWHERE: &[&str] = &[
+        "INSERT",
+        "UPDATE",
+        "SET USER",
+        "SET_USER_ID",
+        "SET_ANY_DEFINER",
+        // Events of the binary log change any table.
+        "BINLOG REPLAY",
+        "BINLOG_ADMIN",
+        "REPLICATION_APPLIER",
+    ];
     if counters::has_privilege(client, EVERYWHERE)? {
         return Ok(true);
     }

@@ -36,8 +36,15 @@ const STRONG: &str = "'pg_execute_server_program', 'pg_read_server_files', 'pg_w
 
 /// Why a login could run programs, reach files on the server's host or connect from it. The session's original role counts, since it
 /// can return to that.
-const POWER: &str = "SELECT CASE WHEN r.rolsuper THEN 'is a superuser' WHEN r.rolcreaterole THEN 'may make roles, \
-                     and so give itself any' WHEN EXISTS (SELECT FROM pg_catalog.pg_roles s WHERE s.rolname IN (STRONG) \
+const POWER: &str = "SELECT CASE WHEN r.rolsuper THEN 'is a superuser' WHEN EXISTS (SELECT FROM pg_catalog.pg_roles s WHERE \
+                     s.rolsuper AND pg_catalog.pg_has_role(r.oid, s.oid, 'MEMBER')) THEN 'belongs to a superuser''s role' \
+                     WHEN EXISTS (SELECT FROM pg_catalog.pg_roles s WHERE s.rolcreaterole AND \
+                     pg_catalog.pg_has_role(r.oid, s.oid, 'MEMBER')) THEN 'may make roles, and so give itself any' WHEN \
+                     pg_catalog.current_setting('server_version_num')::int >= 110000 AND EXISTS (SELECT FROM \
+                     pg_catalog.pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname IN \
+                     ('pg_read_file', 'pg_read_binary_file', 'pg_ls_dir', 'pg_stat_file', 'lo_import', 'lo_export') AND \
+                     pg_catalog.has_function_privilege(r.oid, p.oid, 'EXECUTE')) THEN 'may read or write files by a function' \
+                     WHEN EXISTS (SELECT FROM pg_catalog.pg_roles s WHERE s.rolname IN (STRONG) \
                      AND pg_catalog.pg_has_role(r.oid, s.oid, 'MEMBER')) THEN 'belongs to a role that stands for \
                      the files, programs or connections of the host' WHEN r.rolreplication AND \
                      current_setting('wal_level') = 'logical' THEN 'may have changes decoded by any library' \
@@ -57,13 +64,32 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
         return Ok(());
     }
     let power = client.query_first_value(&POWER.replace("STRONG", STRONG));
-    let power = power.map_err(|error| ask_failure("ask what the role may do", &error))?;
+    let mut power = power.map_err(|error| ask_failure("ask what the role may do", &error))?;
+    if power.is_empty() && may_alter_system(client)? {
+        power = "may set parameters of the whole server, such as the program that archives".to_owned();
+    }
     if power.is_empty() {
         return Ok(());
     }
     let how = "name a role that can do no more than a benchmark needs: `CREATE ROLE bench LOGIN`, `GRANT CREATE ON DATABASE \
                … TO bench`";
     permits.refuse_strong_login(&address.user, &power, how)
+}
+
+/// Whether the login was granted `ALTER SYSTEM` for some parameter, which PostgreSQL has since version 15.
+fn may_alter_system(client: &mut Client) -> Result<bool, Failure> {
+    const CATALOG: &str =
+        "SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('pg_catalog.pg_parameter_acl')";
+    const GRANTED: &str = "SELECT count(*) FROM pg_catalog.pg_parameter_acl a, pg_catalog.aclexplode(a.paracl) x WHERE \
+                           x.privilege_type = 'ALTER SYSTEM' AND (x.grantee = 0 OR pg_catalog.pg_has_role(session_user, \
+                           x.grantee, 'MEMBER'))";
+    for sql in [CATALOG, GRANTED] {
+        let count = client.query_first_value(sql).map_err(|error| ask_failure("ask what the role may set", &error))?;
+        if count == "0" {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Makes a private server's role for a plan's statements, which may use no files or programs.

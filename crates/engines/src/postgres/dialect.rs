@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use super::lane::quote_text;
 use super::order_entry::Procedures;
 use super::statement_log::StatementsOfLog;
 use super::statements::PgStatStatements;
@@ -43,6 +44,11 @@ impl Dialect for PostgresDialect {
     /// Names that mark files of SQL as PostgreSQL's own.
     fn file_suffixes(&self) -> &'static [&'static str] {
         &["postgres", "postgresql", "pg"]
+    }
+
+    /// Quotes a text so that a backslash in it is one, whatever `standard_conforming_strings` is.
+    fn text_literal(&self, text: &str) -> String {
+        if text.contains('\\') { quote_text(text) } else { format!("'{}'", text.replace('\'', "''")) }
     }
 
     /// Returns how others' tables are read whole.

@@ -30,8 +30,8 @@ model::keys! {
     struct Keys {
         /// A folder whose files `*.sql` are asked, or the files, separated by commas
         files: String = TEXT.required(),
-        /// A folder of statements `*.sql`, or files, that make the queries' tables: étalon runs them in their order in a place of its own,
-        /// and removes the tables at the end. Without it the queries work on tables that are there
+        /// A folder of statements `*.sql`, or files, that make the queries' tables on servers that étalon starts itself. Without it
+        /// the queries work on tables that are there
         setup: Option<String> = TEXT,
         /// Clients that ask the same query at the same time; an execution lasts until the last of them has its answer
         clients: u32 = int(1..=1_000).or(1),
