@@ -248,9 +248,17 @@ pub fn newest_store() -> Option<PathBuf> {
     finished_stores(folder).into_iter().next().or_else(|| latest_store(folder))
 }
 
+/// Finds the newest store in the folder of results whose experiment has something left to run.
+fn newest_unfinished_store() -> Option<PathBuf> {
+    let mut stores: Vec<PathBuf> = stores_in_folder(Path::new(RESULTS)).into_iter().map(PathBuf::from).collect();
+    stores.retain(|path| has_ended(path).is_ok_and(|ended| !ended));
+    stores.into_iter().max_by_key(|store| Stamp::of_store(store).last_written())
+}
+
 /// Says what to type in place of a store that is not there.
 pub fn instead_of_store(verb: &str) -> String {
-    match newest_store() {
+    let newest = if verb == "resume" { newest_unfinished_store() } else { newest_store() };
+    match newest {
         Some(store) => {
             format!(
                 "type `{}` for the latest one; `etalon list {RESULTS}` lists all",

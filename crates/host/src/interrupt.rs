@@ -1,9 +1,10 @@
 //! Ctrl-C, and what else asks a program to end, or stops it for a while.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
-/// A flag set by the first Ctrl-C or request to end. The second exits at once with `exit_code`.
+/// A flag set by the first Ctrl-C or request to end. One that comes a second later exits at once with `exit_code`.
 ///
 /// Where possible no thread waits for it: a second thread, even a sleeping one, makes every system call and allocation
 /// of the first dearer, and SQLite is measured inside this process. Without a handler Ctrl-C ends the process as
@@ -14,20 +15,52 @@ pub fn interrupt_flag(exit_code: u8) -> Arc<AtomicBool> {
     flag
 }
 
-/// Has signals set the flag, the second one exit.
+/// Requests to end within this time of the first are one: `timeout` sends each signal to a program and then to its group.
+const MEANT_AS_ONE_MS: u64 = 1_000;
+
+/// Has signals set the flag, a later one exit.
 #[cfg(unix)]
 fn handle(flag: &Arc<AtomicBool>, exit_code: i32) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    use signal_hook::flag::{register, register_conditional_shutdown};
 
+    let requests = Arc::new(Requests::new(flag));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         if signal == SIGHUP && is_ignored(signal) {
             // `nohup` keeps a closed terminal from ending the program.
             continue;
         }
-        // Handlers run in order of registration: this one sees what the next has set before.
-        let _ = register_conditional_shutdown(signal, exit_code, Arc::clone(flag));
-        let _ = register(signal, Arc::clone(flag));
+        let requests = Arc::clone(&requests);
+        // SAFETY: reading the clock, atomics and `_exit` are allowed in a signal handler.
+        let _ = unsafe { signal_hook::low_level::register(signal, move || requests.exit_if_repeated(exit_code)) };
+    }
+}
+
+/// The requests to end that have come.
+struct Requests {
+    flag: Arc<AtomicBool>,
+    began: Instant,
+    /// Milliseconds from `began` to the first one.
+    first_ms: AtomicU64,
+}
+
+impl Requests {
+    fn new(flag: &Arc<AtomicBool>) -> Requests {
+        Requests { flag: Arc::clone(flag), began: Instant::now(), first_ms: AtomicU64::new(u64::MAX) }
+    }
+
+    /// Takes a request: sets the flag, and exits if one came long enough before.
+    fn exit_if_repeated(&self, exit_code: i32) {
+        if self.is_repeated() {
+            signal_hook::low_level::exit(exit_code);
+        }
+    }
+
+    /// Sets the flag; whether one came so long before that this one is another.
+    fn is_repeated(&self) -> bool {
+        let now_ms = self.began.elapsed().as_millis() as u64;
+        let first_ms = self.first_ms.fetch_min(now_ms, Ordering::SeqCst);
+        self.flag.store(true, Ordering::SeqCst);
+        now_ms.saturating_sub(first_ms) >= MEANT_AS_ONE_MS
     }
 }
 
@@ -42,24 +75,18 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Has Ctrl-C set the flag, the second one exit.
+/// Has Ctrl-C set the flag, a later one exit.
 #[cfg(not(unix))]
 fn handle(flag: &Arc<AtomicBool>, exit_code: i32) {
-    use std::sync::atomic::Ordering;
-
-    let flag = Arc::clone(flag);
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            signal_hook::low_level::exit(exit_code);
-        }
-    });
+    let requests = Requests::new(flag);
+    let _ = ctrlc::set_handler(move || requests.exit_if_repeated(exit_code));
 }
 
 /// How often this process was let go on after a stop, since the first call. Always 0 where there is no such signal.
 #[cfg(unix)]
 pub fn times_continued() -> usize {
     use std::sync::LazyLock;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     static CONTINUED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| {
         let count = Arc::new(AtomicUsize::new(0));
@@ -75,4 +102,19 @@ pub fn times_continued() -> usize {
 #[cfg(not(unix))]
 pub fn times_continued() -> usize {
     0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_requests_at_once_are_one() {
+        let flag = Arc::new(AtomicBool::new(false));
+        let mut requests = Requests::new(&flag);
+        assert_eq!([requests.is_repeated(), requests.is_repeated()], [false, false]);
+        assert!(flag.load(Ordering::SeqCst));
+        requests.began -= std::time::Duration::from_millis(MEANT_AS_ONE_MS);
+        assert!(requests.is_repeated());
+    }
 }

@@ -23,7 +23,7 @@ use crate::source::Loaded;
 /// Runs `etalon extend`: runs more rounds of an experiment that has ended.
 pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
-    check_writable_by_this_build(&args.store, |_| Ok(true))?;
+    check_writable_by_this_build("extend", &args.store, |_| Ok(true))?;
     let mut store = Store::open(&args.store)?;
     refuse_what_cannot_grow(&store)?;
     refuse_nothing_to_be_sure_of(store.header(), args)?;

@@ -10,7 +10,7 @@ use conductor::experiment::ExperimentOptions;
 use model::plan::Unmasked;
 use model::{Order, Plan, RunState, Schedule};
 use report::number::count_noun;
-use store::{Header, Rest, Store, StoredRun};
+use store::{Header, Rest, Store, StoreError, StoredRun};
 
 use super::changes::Changes;
 use super::run::{BUILD, VERSION, conduct, experiment_options, extend_command, finish, time_limit};
@@ -19,6 +19,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::leftovers;
 use crate::printer::Printer;
+use crate::results::instead_of_store;
 use crate::source::{self, Loaded};
 
 /// Runs `etalon resume`: runs what an experiment has not measured yet.
@@ -27,7 +28,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     if args.undo_only {
         return undo_changes(args, &registry, printer);
     }
-    check_writable_by_this_build(&args.store, |store| Ok(!store.pending()?.is_empty()))?;
+    check_writable_by_this_build("resume", &args.store, |store| Ok(!store.pending()?.is_empty()))?;
     let mut store = Store::open(&args.store)?;
     let changes = Changes::from_pairs(&args.set, store.header())?;
     if !store.pending()?.is_empty() {
@@ -90,12 +91,17 @@ fn undo_changes(args: &ResumeArgs, registry: &Registry, printer: Printer) -> Res
 
 /// Fails if runs would be added, as `adds` says, to a store of another étalon, before it is opened for writing.
 /// Opening would bring it to this one's version, which then has it refused. What cannot be read is reported when it is opened.
+/// Where there is no store, the hint has the line for the one that `verb` is for.
 pub(super) fn check_writable_by_this_build(
+    verb: &str,
     path: &Path,
     adds: impl Fn(&Store) -> store::Result<bool>,
 ) -> Result<(), CliError> {
     match Store::open_read_only(path) {
         Ok(store) if adds(&store)? => check_same_build(store.header()),
+        Err(error @ StoreError::Missing { .. }) => {
+            Err(CliError::user_error(error.to_string()).with_hint(instead_of_store(verb)))
+        }
         _ => Ok(()),
     }
 }
