@@ -8,6 +8,7 @@ mod files;
 mod line;
 mod queries;
 mod repair;
+mod sides;
 mod words;
 
 use std::path::Path;
@@ -199,7 +200,7 @@ fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<C
             if is_verb_of_queries(verb) {
                 name_queries(&mut line);
             }
-            if line.words.is_empty() {
+            if line.words.is_empty() && !line.has_option(&["--system", "--url"]) {
                 return Some(error.with_hint(*about).with_hint(format!("`etalon {own} --help` has examples")));
             }
             add_suggested_line(error, line)

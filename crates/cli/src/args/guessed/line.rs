@@ -173,6 +173,7 @@ impl Line {
             Instead::Option(option, unit) => self.add_option(option, with_unit(&value, unit)),
             Instead::Key(key, unit) => self.add_option("--set", format!("{key}={}", with_unit(&value, unit))),
             Instead::Size(key, power) => self.add_option("--set", format!("{key}={}", in_units(&value, power))),
+            Instead::Workload => self.add_workload(&value),
             Instead::Words(words) => self.options.extend(words.iter().map(|word| (*word).to_owned())),
             Instead::Url(part) => self.set_url_part(part, value),
             Instead::Define => self.definitions.push(value),
@@ -200,6 +201,22 @@ impl Line {
                 self.redirect = Some(value);
             }
             Instead::Junit => self.junit = Some(value),
+        }
+    }
+
+    /// Adds the script of étalon's that a benchmark's name means, or says which plan has what étalon calls otherwise.
+    fn add_workload(&mut self, name: &str) {
+        let catalog = conductor::Registry::built_in().catalog();
+        let script = if name == "tpcb" { "tpcb-like" } else { name };
+        if crate::ask::words::built_in_script(script, &catalog).is_some() {
+            self.add_option("--script", script.to_owned());
+        } else if ["tpcc", "tpc-c", "tprocc", "tproc-c", "order-entry"].contains(&name.to_lowercase().as_str()) {
+            self.add_note(
+                "orders of warehouses are the plan `order-entry`: `etalon run order-entry --system a=URL --system b=URL`; \
+                 this line has étalon's usual scripts",
+            );
+        } else {
+            self.add_note(&format!("`{name}` is left out"));
         }
     }
 
@@ -251,6 +268,11 @@ impl Line {
         if matches!(part, Part::Port | Part::MysqlPort) && !value.bytes().all(|byte| byte.is_ascii_digit()) {
             return;
         }
+        // `-d` is a length of time for other tools.
+        if matches!(part, Part::Database) && value.ends_with(['s', 'm']) && model::duration::parse(&value).is_ok() {
+            self.add_option("--for", value);
+            return;
+        }
         let url = self.url.get_or_insert_default();
         url.is_mysql |= matches!(part, Part::MysqlHost | Part::MysqlPort | Part::MysqlUser | Part::MysqlDatabase);
         *match part {
@@ -281,6 +303,9 @@ impl Line {
         if let Some(mut url) = self.url.take() {
             self.take_parts(&mut url);
             self.place_url(&url);
+        }
+        if For::for_verb(&self.verb) == Some(For::Measuring) {
+            self.split_sides();
         }
         if self.has_option(&["--set-a", "--set-b"]) {
             self.words.dedup();
@@ -522,7 +547,8 @@ fn gate_option(value: &str) -> [String; 2] {
         return ["--max-regression".to_owned(), with_unit(bound, "%")];
     };
     let (metric, bound) = (value[..at].trim(), value[at + 1..].trim_start_matches('=').trim());
-    if metric.contains("regression") {
+    // `p99 > 10%` is of the change.
+    if metric.contains("regression") || bound.ends_with('%') {
         return ["--max-regression".to_owned(), with_unit(bound, "%")];
     }
     let holds = if value[at..].starts_with('>') { "<=" } else { ">=" };

@@ -142,6 +142,23 @@ fn all_options_of_other_tools_are_answered_at_once() {
             "etalon run postgres://h/d --set-a jit=on --set-b jit=off -c 4",
         ),
         ("setting synchronous_commit=off postgres://h/d", "etalon run postgres://h/d --set-b synchronous_commit=off"),
+        (
+            "compare postgres://h/d --set synchronous_commit=on --set synchronous_commit=off",
+            "etalon run postgres://h/d --set-a synchronous_commit=on --set-b synchronous_commit=off",
+        ),
+        (
+            "ab --server postgres://h/d --a jit=on --b jit=off -c 4",
+            "etalon run postgres://h/d -c 4 --set-a jit=on --set-b jit=off",
+        ),
+        (
+            "tune postgres://h/d work_mem=4MB,64MB",
+            "etalon run postgres://h/d --set-a work_mem=4MB --set-b work_mem=64MB",
+        ),
+        (
+            "bench --workload select-only -d 90s postgres://h/d",
+            "etalon run postgres://h/d --script select-only --for 90s",
+        ),
+        ("gate x.etalon --fail-on 'p99>10%'", "etalon gate x.etalon --max-regression 10%"),
         ("gate x.etalon --sla 'tps >= 500'", "etalon gate x.etalon --limit 'tps >= 500'"),
         ("bench --A sqlite:a.db --B sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db"),
     ]);

@@ -21,6 +21,8 @@ pub enum Instead {
     Access,
     /// What is measured: a folder.
     System,
+    /// The name of a benchmark: a script of étalon's, else it is left out.
+    Workload,
     /// A codec of backups.
     Codec,
     /// `etalon plan` with the same words.
@@ -279,7 +281,7 @@ pub const OPTIONS: &[OtherOption] = &[
     taking(
         Measuring,
         &["--workload", "--test", "--profile", "--mix"],
-        Instead::Words(&[]),
+        Instead::Workload,
         "`--script` names what is asked, one of étalon's or a file of yours: `etalon list` has the names",
     ),
     taking(Gate, &["--sla", "--slo", "--max-p99", "--p99", "--latency", "--max-latency"], Instead::Limit, HOLDS),
