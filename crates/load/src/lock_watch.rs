@@ -108,11 +108,12 @@ impl LockWaits {
 
     /// Adds the share to the counters, and marks a run whose clients waited much of the time for one another or for others.
     pub fn note_waits(&self, sessions: u64, counters: &mut Counters) -> Vec<Mark> {
-        self.row_lock_mark(sessions, counters)
-            .into_iter()
-            .chain(self.others_mark())
-            .chain(self.others_at_work())
-            .collect()
+        self.row_lock_mark(sessions, counters).into_iter().chain(self.note_others()).collect()
+    }
+
+    /// Marks a run whose sessions waited for others', or next to which others were at work.
+    pub fn note_others(&self) -> Vec<Mark> {
+        self.others_mark().into_iter().chain(self.others_at_work()).collect()
     }
 
     fn others_at_work(&self) -> Option<Mark> {

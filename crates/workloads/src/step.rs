@@ -4,9 +4,11 @@ use std::time::Instant;
 use model::{Mark, Measurement, QueryPlan, Reading, RunRecord, RunState, Schedule, Series};
 
 use crate::system::System;
+use crate::work::SystemCounters;
 use crate::workload::Procedure;
 use load::counters::Placement;
 use load::error::Failure;
+use load::lock_watch::LockWaits;
 use load::observer::{Observer, StepProgress};
 
 /// What a step works with.
@@ -52,7 +54,7 @@ impl StepContext<'_> {
 
 /// Runs a procedure on tables that are prepared and settled, and makes the record of the run.
 pub fn run_step(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<RunRecord, Failure> {
-    Ok(match procedure.run(context)? {
+    Ok(match run_watched(procedure, context)? {
         Stepped::Interrupted => RunRecord::without_result(RunState::Aborted, model::run::INTERRUPTED),
         Stepped::Done(outcome) => RunRecord {
             state: RunState::Measured,
@@ -66,6 +68,19 @@ pub fn run_step(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Res
             query_plans: outcome.query_plans,
         },
     })
+}
+
+/// Runs a procedure, and marks what other sessions did to it where all of its own are étalon's.
+fn run_watched(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+    let (system, schedule) = (context.system, context.schedule);
+    if !procedure.has_only_own_sessions() {
+        return procedure.run(context);
+    }
+    let (mut stepped, waits) = LockWaits::while_running(&SystemCounters(system), schedule, || procedure.run(context));
+    if let Ok(Stepped::Done(outcome)) = &mut stepped {
+        outcome.marks.extend(waits.note_others());
+    }
+    stepped
 }
 
 /// Elapsed and CPU time of a part of a step: étalon's process, with embedded engines, and the server's processes.

@@ -114,6 +114,11 @@ pub trait Procedure: Send + Sync {
         false
     }
 
+    /// Whether all that a run asks of the server travels over étalon's own sessions, so that what others' do there can be told apart.
+    fn has_only_own_sessions(&self) -> bool {
+        false
+    }
+
     /// Shortest time that a run takes, as far as that is known before.
     fn least_length(&self) -> Duration {
         Duration::ZERO

@@ -11,6 +11,7 @@ use crate::scene::Scene;
 use crate::server::ROLE;
 use crate::server_changes::{
     Address, Database, assert_told, fresh_postgres, mariadb, mariadb_sql, mariadb_with, postgres_url, psql,
+    psql_command,
 };
 
 /// Orders with numbers, texts, days and missing values, in SQL that all engines read.
@@ -400,4 +401,30 @@ fn tables_of_a_setup_folder_are_made_on_private_servers() {
     let url = postgres_url(server.port, "a");
     let refused = scene.etalon(&["plan", &url, "sql", "--aa", "--set", "setup=sql/setup"]);
     refused.says(2, &["only on a server that it starts itself"]);
+}
+
+/// Locks of an application are not the server's slowness.
+#[test]
+fn queries_that_wait_for_locks_of_others_have_no_verdict() {
+    let scene = with_queries(&[("q", "SELECT count(*) FROM orders")]);
+    let server = fresh_postgres();
+    ["a", "b"].iter().for_each(|database| psql(server.port, database, &orders()));
+    let (a, b) = (postgres_url(server.port, "a"), postgres_url(server.port, "b"));
+    let lock = "LOCK TABLE orders IN ACCESS EXCLUSIVE MODE; PERFORM pg_sleep(0.005); COMMIT;";
+    let mut locker = psql_command(server.port, "b");
+    locker.args(["-c", &format!("DO $$ BEGIN FOR i IN 1..100000 LOOP {lock} END LOOP; END $$")]);
+    let mut locker = locker.spawn().unwrap();
+    let line =
+        ["run", &a, &b, "sql", "--quiet", "--set", "schedule.duration=1s", "--set", "schedule.warmup=0s", "--json"];
+    let locked = scene.etalon(&line);
+    let was_at_work = locker.try_wait().unwrap().is_none();
+    locker.kill().unwrap();
+    locker.wait().unwrap();
+    psql(server.port, "postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'DO %'");
+    let alone = scene.etalon(&line);
+    assert!(was_at_work && locked.stdout.contains("other-locks"), "{}", locked.stdout);
+    assert!(!alone.stdout.contains("other-locks"), "{}", alone.stdout);
+    let value: Value = serde_json::from_str(&locked.stdout).unwrap();
+    let row = value["comparisons"].as_array().unwrap().iter().find(|row| row["role"] == "primary").unwrap();
+    assert!(row["no_verdict"].is_string(), "{row}");
 }

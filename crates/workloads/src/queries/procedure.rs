@@ -143,6 +143,10 @@ impl Procedure for Asking {
         }
     }
 
+    fn has_only_own_sessions(&self) -> bool {
+        true
+    }
+
     fn tables(&self) -> Tables {
         self.tables
     }

@@ -107,6 +107,10 @@ impl Procedure for Replaying {
     }
 
     /// None: the statements work on tables that étalon did not make.
+    fn has_only_own_sessions(&self) -> bool {
+        true
+    }
+
     fn tables(&self) -> Tables {
         Tables::None
     }
