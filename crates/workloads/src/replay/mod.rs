@@ -39,6 +39,9 @@ model::keys! {
         from: Option<String> = TEXT,
         /// Only what began before this time, such as `10:05`
         to: Option<String> = TEXT,
+        /// Whether statements after a `SET search_path` or `SET ROLE` of their session are left out (`capture`), or replayed with the
+        /// names and rights that the URL gives (`url`)
+        names: String = choice(&["capture", "url"]).or("capture"),
         /// Whether a statement's answers have to be alike on all systems and in all runs; without that tables that differ can be
         /// compared
         compare_answers: bool = FLAG.or(true),

@@ -1,6 +1,6 @@
 //! Which executions of a capture are replayed; each of the others is counted with the reason.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use formats::capture::Recorded;
 
@@ -17,11 +17,12 @@ pub enum Skipped {
     Several,
     Transaction,
     SessionState,
+    Names,
     Writes,
 }
 
 impl Skipped {
-    pub const ALL: [Skipped; 8] = [
+    pub const ALL: [Skipped; 9] = [
         Skipped::Database,
         Skipped::Time,
         Skipped::Session,
@@ -29,6 +30,7 @@ impl Skipped {
         Skipped::Several,
         Skipped::Transaction,
         Skipped::SessionState,
+        Skipped::Names,
         Skipped::Writes,
     ];
 
@@ -42,6 +44,7 @@ impl Skipped {
             Skipped::Several => "several_statements",
             Skipped::Transaction => "transaction",
             Skipped::SessionState => "session_state",
+            Skipped::Names => "other_names",
             Skipped::Writes => "writes",
         }
     }
@@ -56,6 +59,10 @@ impl Skipped {
             Skipped::Several => "several statements in one text",
             Skipped::Transaction => "begin or end a transaction",
             Skipped::SessionState => "are about the session: settings, cursors, prepared statements",
+            Skipped::Names => {
+                "come after their session chose other tables or rights (`SET search_path`, `SET ROLE`): give the URLs the same, \
+                 `?options=-csearch_path%3D…`, and replay them by `names = \"url\"`"
+            }
             Skipped::Writes => "write, lock, or are no query",
         }
     }
@@ -98,6 +105,8 @@ pub struct Selection {
     pub sessions: Option<HashSet<u64>>,
     /// Numbers of classes.
     pub classes: Option<HashSet<u64>>,
+    /// When each session first chose other tables or rights than those it began with, unless that is to be ignored.
+    pub renamed: HashMap<u64, i64>,
     pub from_us: Option<i64>,
     pub to_us: Option<i64>,
 }
@@ -128,6 +137,9 @@ impl Selection {
         }
         if is_out(self.classes.as_ref(), one.class) {
             return Ok(Err(Skipped::Class));
+        }
+        if self.renamed.get(&one.packed.session).is_some_and(|at| *at < start_us) {
+            return Ok(Err(Skipped::Names));
         }
         let statement = statements.get(one.packed.statement)?;
         Ok(statement.skipped.map_or(Ok(statement), Err))

@@ -89,10 +89,11 @@ impl Source {
         let selection = Selection {
             of_database: sessions_of_database(&capture, keys)?,
             classes: chosen_classes(keys, &names, &summary.classes)?,
+            renamed: if keys.names == "url" { HashMap::new() } else { renamed_sessions(&capture)? },
             ..select_times(keys, summary.span_us.unwrap_or_default())?
         };
         let Keys { database, sessions, only, from, to, .. } = keys;
-        let chosen = format!("{path} {database:?} {sessions:?} {only:?} {from:?} {to:?}");
+        let chosen = format!("{path} {database:?} {sessions:?} {only:?} {from:?} {to:?} {}", keys.names);
         let says_failures = summary.says_failures();
         let captured = summary.executions;
         let mut source =
@@ -147,6 +148,22 @@ impl Source {
         }
         Ok(())
     }
+}
+
+/// Finds when each session first chose other tables or rights than those it began with.
+fn renamed_sessions(capture: &SavedCapture) -> Result<HashMap<u64, i64>, Failure> {
+    let (mut renamed, mut statements) = (HashMap::new(), Statements::new(capture));
+    let mut failed = Ok(());
+    let read = capture.for_each(|one| match statements.get(one.packed.statement) {
+        Err(failure) => failed = Err(failure),
+        Ok(statement) if statement.chooses_names(&one.packed) => {
+            let first = renamed.entry(one.packed.session).or_insert(one.packed.start_us);
+            *first = one.packed.start_us.min(*first);
+        }
+        Ok(_) => {}
+    });
+    read.map_err(|error| unreadable_capture(&error))?;
+    failed.map(|()| renamed)
 }
 
 #[derive(Default)]

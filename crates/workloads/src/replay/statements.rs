@@ -31,6 +31,9 @@ const OF_SESSIONS: [&str; 16] = [
     "KILL",
 ];
 
+/// Settings by which a session chooses its tables and rights.
+const NAMING: [&str; 3] = ["search_path", "role", "schema"];
+
 /// A statement of a capture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
@@ -39,6 +42,16 @@ pub struct Statement {
     pub skipped: Option<Skipped>,
     /// Says in which order its rows come.
     pub is_ordered: bool,
+    renames: Renames,
+}
+
+/// Whether a statement chooses the tables that names mean afterwards, or the rights of its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Renames {
+    No,
+    Always,
+    /// By a function, if that is called with the name of such a setting.
+    ByFunction,
 }
 
 impl Statement {
@@ -52,7 +65,20 @@ impl Statement {
             Some(kind) if OF_SESSIONS.contains(&kind.as_str()) => Some(Skipped::SessionState),
             Some(_) => Some(Skipped::Writes),
         };
-        Statement { is_ordered: is_ordered(&shape), shape, skipped }
+        Statement { is_ordered: is_ordered(&shape), renames: renames(&shape), shape, skipped }
+    }
+
+    /// Whether an execution chooses other tables or rights for what follows in its session.
+    pub fn chooses_names(&self, one: &Packed) -> bool {
+        let is_named = |value: &str| NAMING.contains(&value.trim_matches('\'').to_ascii_lowercase().as_str());
+        match self.renames {
+            Renames::No => false,
+            Renames::Always => true,
+            Renames::ByFunction => {
+                one.literals.iter().any(|literal| is_named(literal))
+                    || one.parameters.iter().flatten().any(|value| is_named(value))
+            }
+        }
     }
 
     /// Writes the text of an execution, with the values of its parameters as literals.
@@ -64,6 +90,22 @@ impl Statement {
             let value = one.parameters.get(number.checked_sub(1)?)?;
             Some(value.as_ref().map_or_else(|| "NULL".to_owned(), |value| dialect.text_literal(value)))
         })
+    }
+}
+
+/// Finds out from a statement's text whether it chooses tables or rights.
+fn renames(shape: &str) -> Renames {
+    let words: Vec<String> = shape
+        .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["set", "session", "authorization", ..] => Renames::Always,
+        ["set", "local" | "session", setting, ..] | ["set", setting, ..] if NAMING.contains(setting) => Renames::Always,
+        _ if words.contains(&"set_config") => Renames::ByFunction,
+        _ => Renames::No,
     }
 }
 
@@ -102,6 +144,24 @@ mod tests {
     impl Dialect for Standard {
         fn placeholder(&self, number: usize) -> String {
             format!("${number}")
+        }
+    }
+
+    #[test]
+    fn statements_that_choose_other_tables_are_known() {
+        for (sql, chooses) in [
+            ("SET search_path = tenant, public", true),
+            ("set LOCAL search_path TO 'tenant'", true),
+            ("SET ROLE reader", true),
+            ("SET SESSION AUTHORIZATION reader", true),
+            ("SELECT set_config('search_path', 'tenant', false)", true),
+            ("SELECT pg_catalog.set_config('work_mem', '8MB', false)", false),
+            ("SET work_mem = '8MB'", false),
+            ("SELECT role FROM people", false),
+        ] {
+            let taken = take_apart(sql, Syntax::Standard);
+            let one = Packed { literals: taken.literals, ..Packed::default() };
+            assert_eq!(Statement::new(taken.shape).chooses_names(&one), chooses, "{sql}");
         }
     }
 
