@@ -114,7 +114,7 @@ pub trait Procedure: Send + Sync {
         false
     }
 
-    /// Whether all that a run asks of the server travels over étalon's own sessions, so that what others' do there can be told apart.
+    /// Whether all that a run asks of the server travels over étalon's own sessions, so that what others' do there can be distinguished.
     fn has_only_own_sessions(&self) -> bool {
         false
     }
