@@ -77,18 +77,23 @@ fn mariadb(options: &[&str]) -> MariaDb {
         .args(options)
         .env("TMPDIR", folder.path());
     let server = started(folder, port, command);
+    mariadb_sql(
+        &server,
+        &format!(
+            "CREATE DATABASE shop; CREATE USER {ACCOUNT} IDENTIFIED BY '{SECRET}'; GRANT ALL ON shop.* TO {ACCOUNT}; \
+         GRANT ALL ON etalon.* TO {ACCOUNT}"
+        ),
+    );
+    server
+}
+
+const ACCOUNT: &str = "e@'127.0.0.1'";
+
+fn mariadb_sql(server: &MariaDb, sql: &str) {
     let mut client = Command::new("mariadb");
     client.args(["--no-defaults", "-u", "root", "--socket"]).arg(server.folder.path().join("socket"));
-    let account = "e@'127.0.0.1'";
-    client.args([
-        "-e",
-        &format!(
-            "CREATE DATABASE shop; CREATE USER {account} IDENTIFIED BY '{SECRET}'; GRANT ALL ON shop.* TO {account}; \
-         GRANT ALL ON etalon.* TO {account}"
-        ),
-    ]);
+    client.args(["-e", sql]);
     done(client);
-    server
 }
 
 fn psql(server: &Postgres, database: &str, sql: &str) {
@@ -115,6 +120,10 @@ fn a_mariadb_that_reaches_beyond_its_data_folder_is_refused() {
             let refused = conductor.refused(&system);
             assert!(refused.cause.contains(refusal), "{refused}");
         } else {
+            mariadb_sql(&server, &format!("GRANT CREATE USER ON *.* TO {ACCOUNT}"));
+            let refused = conductor.refused(&system);
+            assert!(refused.cause.contains("rename accounts"), "{refused}");
+            mariadb_sql(&server, &format!("REVOKE CREATE USER ON *.* FROM {ACCOUNT}"));
             conductor.open(&system).unwrap_or_else(|failure| panic!("{failure}"));
         }
     }
@@ -139,11 +148,21 @@ fn a_postgres_that_connects_elsewhere_is_refused() {
             "DROP EXTENSION dblink; CREATE EXTENSION postgres_fdw; GRANT USAGE ON FOREIGN DATA WRAPPER postgres_fdw TO e",
             "foreign",
         ),
+        (
+            "DROP EXTENSION postgres_fdw CASCADE; CREATE ROLE adm SUPERUSER; CREATE ROLE mid; GRANT adm TO mid; GRANT mid TO e",
+            "superuser's role",
+        ),
+        ("REVOKE mid FROM e; CREATE ROLE cr CREATEROLE; GRANT cr TO e", "may make roles"),
+        ("REVOKE cr FROM e; GRANT EXECUTE ON FUNCTION lo_import(text) TO e", "files by a function"),
+        (
+            "REVOKE EXECUTE ON FUNCTION lo_import(text) FROM e; GRANT ALTER SYSTEM ON PARAMETER archive_command TO e",
+            "parameters of the whole server",
+        ),
     ] {
         psql(&server, "shop", sql);
         let refused = conductor.refused(&system);
         assert!(refused.cause.contains(word), "{refused}");
     }
-    psql(&server, "shop", "DROP EXTENSION postgres_fdw CASCADE");
+    psql(&server, "shop", "REVOKE ALTER SYSTEM ON PARAMETER archive_command FROM e");
     conductor.open(&system).unwrap_or_else(|failure| panic!("{failure}"));
 }
