@@ -38,6 +38,15 @@ pub(super) fn read_system_change(section: &Section<'_>, problems: &mut Problems<
                 );
                 return None;
             }
+            if value.make.iter().chain(&value.undo).any(|sql| has_password(sql)) {
+                let message = format!(
+                    "{} has a password in `{CHANGE}` or `{UNDO}`, which stores and reports show",
+                    section.place
+                );
+                let hint = "change what needs none, or make two roles and compare their URLs".to_owned();
+                problems.add(&make.at, message, Some(hint));
+                return None;
+            }
             if let Some((why, hint)) = why_without_effect(&value.make) {
                 problems.add(&make.at, format!("`{CHANGE}` of {} {why}", section.place), Some(hint.to_owned()));
                 return None;
@@ -56,6 +65,14 @@ pub(super) fn read_system_change(section: &Section<'_>, problems: &mut Problems<
 fn find_condition_words(sql: &str) -> Option<&'static str> {
     let words = sql.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase();
     ["IF NOT EXISTS", "IF EXISTS"].into_iter().find(|condition| words.contains(condition))
+}
+
+/// Whether a statement gives a password as a literal.
+fn has_password(sql: &str) -> bool {
+    let text: String = sql.to_uppercase().chars().filter(|letter| !letter.is_whitespace()).collect();
+    ["PASSWORD'", "PASSWORD='", "PASSWORD('", "PASSWORDE'", "IDENTIFIEDBY'", "IDENTIFIEDBYPASSWORD'"]
+        .iter()
+        .any(|words| text.contains(words))
 }
 
 /// Whether a statement is a `SELECT` that calls nothing.
@@ -154,6 +171,19 @@ fn are_same_server(one: &SystemPlan, other: &SystemPlan) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passwords_in_statements_are_found() {
+        for (sql, has) in [
+            ("ALTER ROLE me PASSWORD 'secret'", true),
+            ("alter user me identified  by 'secret'", true),
+            ("SET PASSWORD FOR me = PASSWORD ('secret')", true),
+            ("ALTER ROLE me PASSWORD NULL", false),
+            ("ALTER TABLE users ADD COLUMN password text", false),
+        ] {
+            assert_eq!(has_password(sql), has, "{sql}");
+        }
+    }
 
     #[test]
     fn what_ends_with_its_session_is_no_change() {

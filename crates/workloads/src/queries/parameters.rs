@@ -1,5 +1,7 @@
 //! The values of a query's parameters: the rows of a CSV file, whose header names them.
 
+use std::path::{Component, Path};
+
 use crate::dataset::Dialect;
 use crate::texts::{Texts, sibling_path};
 use crate::transactions::find_variables;
@@ -64,6 +66,11 @@ impl Parameters {
     /// It cannot be read, or is no table with a header; with its line.
     pub fn read(query_path: &str, name: &str, texts: &Texts) -> Result<Parameters, Failure> {
         let path = sibling_path(query_path, name).to_string_lossy().into_owned();
+        let is_beside =
+            Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if !is_beside {
+            return Err(refuse_file(&path, &"a query's parameters lie in its folder, or below it"));
+        }
         let bytes = texts.read_sibling(query_path, name).map_err(|error| refuse_file(&path, &error))?;
         let text = String::from_utf8(bytes).map_err(|_| refuse_file(&path, &"it is not UTF-8"))?;
         Parameters::parse(&path, text.strip_prefix('\u{feff}').unwrap_or(&text))
@@ -262,6 +269,14 @@ mod tests {
 
     fn parse(text: &str) -> Result<Parameters, String> {
         Parameters::parse("p.csv", text).map_err(|failure| failure.cause)
+    }
+
+    #[test]
+    fn parameters_lie_next_to_their_query() {
+        for name in ["/etc/passwd", "../p.csv", "a/../../p.csv"] {
+            let refused = Parameters::read("sql/q.sql", name, &Texts::Files).unwrap_err();
+            assert!(refused.cause.contains("lie in its folder"), "{refused}");
+        }
     }
 
     #[test]
