@@ -46,18 +46,12 @@ const TELL_LOAD_EVERY: Duration = Duration::from_secs(10);
 const MOST_OPEN_ROWS: usize = 8;
 
 impl<'a> Progress<'a> {
-    /// Makes the bar on a terminal, with nothing run yet. An experiment with a time of its own ends before it has made all planned runs.
-    pub fn new(
-        printer: Printer,
-        registry: &'a Registry,
-        plan: &'a Plan,
-        task_logs: Option<TaskLogs>,
-        has_limit: bool,
-    ) -> Progress<'a> {
+    /// Makes the bar on a terminal, with nothing run yet.
+    pub fn new(printer: Printer, registry: &'a Registry, plan: &'a Plan, task_logs: Option<TaskLogs>) -> Progress<'a> {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
             // When it is sure is not known before.
-            let template = match (may_end_early(plan) || has_limit, has_searches(plan)) {
+            let template = match (may_end_early(plan), has_searches(plan)) {
                 (true, false) => "{bar:30} {pos} of at most {len} runs, at most {prefix} left\n{wide_msg}",
                 (true, true) => "{bar:30} {pos} of at most {len} runs, about {prefix} left\n{wide_msg}",
                 (false, _) => "{bar:30} {pos}/{len} runs, {prefix} left\n{wide_msg}",

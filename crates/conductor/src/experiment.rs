@@ -94,6 +94,8 @@ pub struct Conductor<'a> {
     cases: Vec<Case>,
     done: usize,
     preparing: Duration,
+    /// The first round that this process began, which loads.
+    first_round: Option<u32>,
     /// The first round without loading that this process began, and when.
     first_paced: Option<(u32, Instant)>,
     /// Agents on this machine.
@@ -129,6 +131,7 @@ impl<'a> Conductor<'a> {
             cases,
             done: 0,
             preparing: Duration::ZERO,
+            first_round: None,
             first_paced: None,
             co_located,
         }
@@ -418,7 +421,11 @@ impl<'a> Conductor<'a> {
         let mut done = self.store.planned_count()? - pending.len();
         let mut failed = 0;
         let (mut round, mut looked, mut lasting) = (None, None, LastingFailure::default());
-        while let Some(run) = pending.front().copied() {
+        loop {
+            if pending.is_empty() && !self.is_interrupted() {
+                pending.extend(self.add_round_in_time()?);
+            }
+            let Some(run) = pending.front().copied() else { break };
             if self.is_interrupted() {
                 return Ok(ExperimentEnd::Interrupted);
             }
@@ -442,7 +449,7 @@ impl<'a> Conductor<'a> {
                     self.begin_round(observer);
                 }
                 (round, lasting) = (Some(run.round), LastingFailure::watch_round(run.round, &self.store.runs()?));
-                observer.round_started(run.round, self.plan.schedule.rounds);
+                observer.round_started(run.round, self.store.header().plan.schedule.rounds);
             }
             let left = pending.len() + 1;
             let time = self.estimate_run_time() * left as u32;

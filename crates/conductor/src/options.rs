@@ -24,6 +24,8 @@ pub struct TimeLimit {
     pub time: Duration,
     /// All of it, as the user gave it.
     pub asked: Duration,
+    /// Whether rounds are added as long as they fit: not on virtual time, and not in a sequential order.
+    pub adds_rounds: bool,
 }
 
 impl TimeLimit {

@@ -266,17 +266,18 @@ fn a_row_that_opens_again_after_its_case_left_ends_open() {
 fn no_round_begins_that_would_end_beyond_the_time() {
     let folder = tempfile::tempdir().unwrap();
     let plan = sim("", "", "rounds = 9\nduration = \"50ms\"");
-    let rounds_within = |name: &str, time: Duration| {
+    let rounds_within = |name: &str, time: Duration, adds_rounds: bool| {
         let mut store = create(&folder.path().join(name), &plan);
-        let limit = Some(TimeLimit { began: Instant::now(), time, asked: time });
+        let limit = Some(TimeLimit { began: Instant::now(), time, asked: time, adds_rounds });
         let options = ExperimentOptions { limit, ..options() };
         let ended = Conductor::new(&registry(), &plan, &mut store, options).run_all(&mut Silent).unwrap();
         assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
         assert_eq!(store.pending().unwrap(), []);
         store.runs().unwrap().len() / plan.cases().len()
     };
-    assert_eq!(rounds_within("short.etalon", Duration::from_millis(1)), 6, "those of a verdict are run");
-    assert_eq!(rounds_within("long.etalon", Duration::from_secs(3_600)), 9);
+    assert_eq!(rounds_within("short.etalon", Duration::from_millis(1), true), 6, "those of a verdict are run");
+    assert_eq!(rounds_within("long.etalon", Duration::from_secs(3_600), false), 9);
+    assert!(rounds_within("filled.etalon", Duration::from_secs(2), true) > 9);
 }
 
 #[test]

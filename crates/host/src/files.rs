@@ -112,17 +112,17 @@ pub fn put_file(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> Result<(
     Ok(())
 }
 
-/// Device and inode of the file that a path leads to, by links too; `None` if there is none, or the system has no such numbers.
-pub fn read_inode(path: &Path) -> Option<(u64, u64)> {
+/// Reads device and inode of the file that a path leads to, by links too; `None` where the system has no such numbers.
+pub fn read_inode(path: &Path) -> io::Result<Option<(u64, u64)>> {
     #[cfg(unix)]
-    return fs::metadata(path).ok().map(|file| {
+    return fs::metadata(path).map(|file| {
         use std::os::unix::fs::MetadataExt as _;
-        (file.dev(), file.ino())
+        Some((file.dev(), file.ino()))
     });
     #[cfg(not(unix))]
     {
         let _ = path;
-        None
+        Ok(None)
     }
 }
 

@@ -108,12 +108,11 @@ impl LockWaits {
 
     /// Adds the share to the counters, and marks a run whose clients waited much of the time for one another or for others.
     pub fn note_waits(&self, sessions: u64, counters: &mut Counters) -> Vec<Mark> {
-        self.row_lock_mark(sessions, counters).into_iter().chain(self.note_others()).collect()
-    }
-
-    /// Marks a run whose sessions waited for others', or next to which others were at work.
-    pub fn note_others(&self) -> Vec<Mark> {
-        self.others_mark().into_iter().chain(self.others_at_work()).collect()
+        self.row_lock_mark(sessions, counters)
+            .into_iter()
+            .chain(self.others_mark())
+            .chain(self.others_at_work())
+            .collect()
     }
 
     fn others_at_work(&self) -> Option<Mark> {
@@ -124,7 +123,7 @@ impl LockWaits {
     }
 
     /// Marks a run whose sessions waited for sessions of others in many of the samples.
-    fn others_mark(&self) -> Option<Mark> {
+    pub fn others_mark(&self) -> Option<Mark> {
         let Samples { taken, behind_others, .. } = self.samples;
         let is_voided = taken >= FEWEST_SAMPLES && f64::from(behind_others) >= VOIDED_BY_OTHERS * f64::from(taken);
         let detail = format!(

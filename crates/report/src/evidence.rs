@@ -63,16 +63,11 @@ pub struct Unfinished {
     pub of: usize,
     /// `round` or `run`.
     pub unit: &'static str,
-    /// Whether its time ends it, and not the number of rounds.
-    pub is_timed: bool,
 }
 
 impl Unfinished {
     /// Writes how far the experiment is: `6 of 10 rounds`.
     pub fn how_far(&self) -> String {
-        if self.is_timed {
-            return count_noun(self.ended, self.unit);
-        }
         format!("{} of {}", self.ended, count_noun(self.of, self.unit))
     }
 
@@ -315,20 +310,14 @@ impl Evidence {
                 "round",
             ),
         };
-        (left > 0).then(|| Unfinished { ended: of - left, of, unit, is_timed: self.is_timed() })
+        (left > 0).then(|| Unfinished { ended: of - left, of, unit })
     }
 
     /// The progress of an imported experiment when étalon exported it; `None` if it was at its end.
     fn unfinished_when_exported(&self) -> Option<Unfinished> {
         let (ended, of) = self.facts.values().find_map(Facts::finished_runs)?;
         let unit = if self.header.plan.schedule.order == Order::Sequential { "run" } else { "round" };
-        Some(Unfinished { ended, of, unit, is_timed: false })
-    }
-
-    /// Whether `--for` ends the experiment after as many rounds as fit into it.
-    fn is_timed(&self) -> bool {
-        let mut words = self.header.command.split_whitespace();
-        words.any(|word| word == "--for" || word.starts_with("--for="))
+        Some(Unfinished { ended, of, unit })
     }
 
     /// Counts the positions by the state of their last attempt.

@@ -83,6 +83,8 @@ enum Access {
         token: String,
         /// Device and inode of the store's file, where the system has them: another file at its path is not the store.
         inode: Option<(u64, u64)>,
+        /// Whether it was reported that another file is at its path, or none.
+        is_gone: bool,
     },
     /// The lock lasts until the file is closed, which is when the fields are dropped.
     Settled {
@@ -157,7 +159,7 @@ impl Store {
 
     /// Does `work` in one transaction, if this process still is the writer.
     fn write<T>(&mut self, tried: &str, work: impl FnOnce(&Transaction<'_>, &Path) -> Result<T>) -> Result<T> {
-        let Access::Write { token, inode, .. } = &self.access else {
+        let Access::Write { token, inode, is_gone, .. } = &self.access else {
             return Err(StoreError::ReadOnly { path: self.path.clone(), tried: tried.to_owned() });
         };
         let path = self.path.as_path();
@@ -165,7 +167,7 @@ impl Store {
         lock::check_token(&tx, token, path, tried)?;
         let value = work(&tx, path)?;
         tx.commit().or_store_error(path, tried)?;
-        if *inode != relocate::read_store_inode(&self.conn) {
+        if !is_gone && inode.is_some_and(|inode| relocate::is_elsewhere(&self.conn, inode)) {
             return Err(self.restore_at_path(tried));
         }
         Ok(value)

@@ -99,7 +99,7 @@ impl Store {
             path: path.to_owned(),
             header,
             cases,
-            access: Access::Write { lock, token, inode },
+            access: Access::Write { lock, token, inode, is_gone: false },
             origin: Origin::Opened,
         })
     }
@@ -119,7 +119,7 @@ impl Store {
     /// Gives up writing, and writes the WAL back, so that a single file is left as far as readers allow.
     pub(crate) fn give_up_writing(&mut self) -> Result<()> {
         let (lock, token, inode) = match std::mem::replace(&mut self.access, Access::ReadOnly) {
-            Access::Write { lock, token, inode } => (lock, token, inode),
+            Access::Write { lock, token, inode, .. } => (lock, token, inode),
             other => {
                 self.access = other;
                 return Ok(());

@@ -1,5 +1,6 @@
 //! A store that is moved or deleted while it is written loses nothing that has finished.
 
+use std::io;
 use std::path::Path;
 
 use host::files::{self, Replacing};
@@ -18,6 +19,10 @@ impl Store {
             .conn
             .serialize(MAIN_DB)
             .is_ok_and(|image| files::put_file(Path::new(&full), &image, Replacing::Own(&|_| false)).is_ok());
+        if let Access::Write { is_gone, .. } = &mut self.access {
+            // Reported once: what the end of an experiment still notes goes on to the open file.
+            *is_gone = !is_restored;
+        }
         if is_restored {
             // What goes on with an in-memory store fails, and what it would have stored is not missed: the experiment ends.
             let _ = self.reconnect(&full);
@@ -38,7 +43,17 @@ impl Store {
     }
 }
 
-/// Device and inode of what lies at the path of a connection's file.
+/// Device and inode of what lies at the path of a connection's file, where that can be told.
 pub(crate) fn read_store_inode(conn: &Connection) -> Option<(u64, u64)> {
-    files::read_inode(Path::new(conn.path()?))
+    files::read_inode(Path::new(conn.path()?)).ok().flatten()
+}
+
+/// Whether a connection's file is no longer at its path. A file system that does not answer says nothing of that.
+pub(crate) fn is_elsewhere(conn: &Connection, inode: (u64, u64)) -> bool {
+    let found = conn.path().map(|path| files::read_inode(Path::new(path)));
+    match found {
+        Some(Ok(found)) => found != Some(inode),
+        Some(Err(error)) => error.kind() == io::ErrorKind::NotFound,
+        None => false,
+    }
 }

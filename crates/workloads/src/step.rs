@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use model::{Mark, Measurement, QueryPlan, Reading, RunRecord, RunState, Schedule, Series};
+use model::{Caches, Mark, Measurement, QueryPlan, Reading, RunRecord, RunState, Schedule, Series};
 
 use crate::system::System;
 use crate::work::SystemCounters;
@@ -70,15 +70,17 @@ pub fn run_step(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Res
     })
 }
 
-/// Runs a procedure, and marks what other sessions did to it where all of its own are étalon's.
+/// Runs a procedure, and marks it if sessions of others held locks that it waited for, where all of its own are étalon's.
 fn run_watched(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
     let (system, schedule) = (context.system, context.schedule);
-    if !procedure.has_only_own_sessions() {
+    // Looking at sessions warms caches, and a server in this process has no others.
+    let can_watch = system.placement() == Placement::Server && schedule.caches != Caches::Cold;
+    if !procedure.has_only_own_sessions() || !can_watch {
         return procedure.run(context);
     }
     let (mut stepped, waits) = LockWaits::while_running(&SystemCounters(system), schedule, || procedure.run(context));
     if let Ok(Stepped::Done(outcome)) = &mut stepped {
-        outcome.marks.extend(waits.note_others());
+        outcome.marks.extend(waits.others_mark());
     }
     stepped
 }

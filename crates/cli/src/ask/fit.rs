@@ -6,7 +6,6 @@ use std::time::Duration;
 use conductor::Registry;
 use conductor::capacity_run::usual_loads;
 use model::catalog::Visibility;
-use model::plan::MAX_ROUNDS;
 use model::{Length, Order, Plan, Promise, Schedule, duration};
 
 use crate::commands::plan::{ExpectedTime, expected_time};
@@ -75,8 +74,6 @@ const SEARCH: Fitted = Fitted {
 const SLOWEST: f64 = 4.0;
 /// Loading may take this many times as long as expected before runs no longer fit; rounds fill what is left of the time.
 const CAUTION: f64 = 1.25;
-/// Rounds that are planned for each round that is expected to fit: loading may be as much faster than on a busy machine.
-const SPARE: u32 = 5;
 /// From here on a machine is called busy.
 const BUSY: f64 = 1.2;
 const WARMUP_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -138,19 +135,12 @@ pub fn fit_into_time(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &R
 }
 
 /// Whether it shows only while they run how many rounds fit into a time: on every system but a simulated one, whose time is virtual.
-fn has_uncertain_rounds(plan: &Plan, registry: &Registry) -> bool {
+pub fn has_uncertain_rounds(plan: &Plan, registry: &Registry) -> bool {
     let is_real = |system| {
         registry.resolve_system(system).is_ok_and(|(engine, _)| engine.spec().visibility == Visibility::Public)
     };
     // A sequential order ends with a system, not with a round.
     plan.schedule.order != Order::Sequential && plan.systems.iter().any(is_real)
-}
-
-/// Plans more rounds than are expected to fit into `--for`, where that shows only while they run: those beyond the time are left out.
-pub fn add_spare_rounds(plan: &mut Plan, registry: &Registry) {
-    if has_uncertain_rounds(plan, registry) {
-        plan.schedule.rounds = plan.schedule.rounds.saturating_mul(SPARE).min(MAX_ROUNDS as u32);
-    }
 }
 
 /// The time to give a plan for a verdict, a little more than it is expected to take; `None` where `time` is enough.

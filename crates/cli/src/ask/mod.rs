@@ -470,11 +470,16 @@ impl Draft<'_> {
     /// étalon's own alone, the tables are made once, since queries change nothing.
     fn note_of_setup(&mut self, setup: &str, set: &[String]) -> Option<String> {
         let is_setup = |pair: &String| pair.split('=').next().is_some_and(|key| key.trim().ends_with("setup"));
-        if set.iter().any(is_setup) {
+        let is_set = set.iter().any(is_setup);
+        if is_set && self.asked.benchmarks.len() == 1 {
             self.keys.iter_mut().for_each(|keys| keys.push_str("reset = \"none\"\n"));
+        }
+        if is_set {
             return None;
         }
-        let is_own = |(_, system): &(String, SystemWord)| self.catalog.own_system(&system.place).is_some();
+        let is_own = |(_, system): &(String, SystemWord)| {
+            matches!(self.catalog.own_system(&system.place), Some(OwnSystem::Server { .. }))
+        };
         let how = if self.systems.iter().all(is_own) {
             format!("`--set setup={setup}` has étalon make the tables by it")
         } else {

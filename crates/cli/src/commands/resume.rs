@@ -51,13 +51,17 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         let keeps_rounds = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
         let rest = if keeps_rounds { Rest::OnlyPending } else { Rest::WholeRounds };
         let source = source_from_command(store.header()).filter(|_| !is_extended(store.header()));
-        let limit = source.map_or(Ok(None), |source| time_limit(&source, time_spent(&store.runs()?)))?;
+        let limit = source
+            .map_or(Ok(None), |source| time_limit(&source, &loaded.plan, time_spent(&store.runs()?), &registry))?;
         let options =
             ExperimentOptions { rest, limit, ..experiment_options(args.conduct.yes, &args.conduct.loading, printer) };
         conduct(&registry, &loaded.plan, &mut store, options, args.conduct.task_log.as_deref(), printer)
     };
     finish(result, store, &loaded, &args.store, args.conduct.format, printer)
 }
+
+/// Times the usual pause between two runs' beginnings, beyond which the experiment was not at work.
+const SITTING: u64 = 10;
 
 /// Whether rounds were added to a stored experiment.
 fn is_extended(header: &Header) -> bool {
@@ -68,10 +72,11 @@ fn is_extended(header: &Header) -> bool {
 fn time_spent(runs: &[StoredRun]) -> Duration {
     let mut starts: Vec<i64> = runs.iter().filter_map(|run| run.started_unix_ms).collect();
     starts.sort_unstable();
-    let mut gaps: Vec<i64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mut gaps: Vec<u64> = starts.windows(2).map(|pair| pair[1].abs_diff(pair[0])).collect();
     gaps.sort_unstable();
-    let usual_ms = gaps.get(gaps.len() / 2).copied().unwrap_or_default();
-    Duration::from_millis(u64::try_from(usual_ms).unwrap_or_default()) * starts.len() as u32
+    // A longer one is a pause.
+    let longest_ms = SITTING * gaps.get(gaps.len() / 2).copied().unwrap_or_default();
+    Duration::from_millis(gaps.iter().map(|gap| (*gap).min(longest_ms)).sum())
 }
 
 /// Undoes the changes that an étalon left in servers, and runs nothing.

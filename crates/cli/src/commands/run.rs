@@ -20,7 +20,7 @@ use workloads::workload::Grants;
 use super::plan::{ExpectedTime, lengthened_text, runs_text, time_text};
 use super::report::print_and_report;
 use crate::args::{Loading, PlanSource, Reactor, ResultFormat, RunArgs};
-use crate::ask::fit::{Pace, add_spare_rounds};
+use crate::ask::fit::{Pace, has_uncertain_rounds};
 use crate::ask::{parse_time, quoted_key};
 use crate::error::{CliError, exit_of_failure};
 use crate::exit::Exit;
@@ -61,22 +61,16 @@ pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer:
 
 /// Makes the store in the output folder, announces and runs the plan, and reports its end.
 fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
-    let limit = time_limit(&args.source, Duration::ZERO)?;
+    let limit = time_limit(&args.source, &loaded.plan, Duration::ZERO, registry)?;
     refuse_left_change(&loaded.plan, &args.output)?;
     // A plan that cannot be run is refused below, with the place of the benchmark in it.
     let expected = Pace::measured_here(&loaded.plan, registry)
         .and_then(|pace| pace.expected_time(&loaded.plan))
         .unwrap_or_default();
-    let announced = &loaded.plan;
-    let mut loaded = loaded.clone();
-    if limit.is_some() {
-        add_spare_rounds(&mut loaded.plan, registry);
-    }
-    let loaded = &loaded;
     let mut store = new_store(&args.output, loaded)?;
     let path = store.path().to_owned();
     loaded.notes.iter().for_each(|note| printer.print_remark(note));
-    announce(announced, &path, registry, expected, printer);
+    announce(&loaded.plan, &path, registry, expected, printer);
     if args.conduct.yes {
         printer.print_note("`--yes`: what stands in the way of that is dropped, whoever made it");
     }
@@ -127,11 +121,17 @@ fn warn_left_change(store: &Store) -> Option<String> {
 }
 
 /// Reads the time limit of `--for`, of which a part is spent; `None` if the number of rounds was given, too.
-pub fn time_limit(source: &PlanSource, spent: Duration) -> Result<Option<TimeLimit>, CliError> {
+pub fn time_limit(
+    source: &PlanSource,
+    plan: &Plan,
+    spent: Duration,
+    registry: &Registry,
+) -> Result<Option<TimeLimit>, CliError> {
     match &source.question.time {
         Some(time) if !source.fixed_keys().rounds => {
-            let time = parse_time(time)?;
-            Ok(Some(TimeLimit { began: Instant::now(), time: time.saturating_sub(spent), asked: time }))
+            let asked = parse_time(time)?;
+            let (time, adds_rounds) = (asked.saturating_sub(spent), has_uncertain_rounds(plan, registry));
+            Ok(Some(TimeLimit { began: Instant::now(), time, asked, adds_rounds }))
         }
         _ => Ok(None),
     }
@@ -188,8 +188,7 @@ pub fn conduct(
 ) -> Result<ExperimentEnd, ExperimentError> {
     // Thousands of clients need as many sockets; above the limit they are refused.
     let _ = host::limits::raise_open_files();
-    let task_logs = task_log.map(|folder| TaskLogs::new(folder, plan));
-    let mut progress = Progress::new(printer, registry, plan, task_logs, options.limit.is_some());
+    let mut progress = Progress::new(printer, registry, plan, task_log.map(|folder| TaskLogs::new(folder, plan)));
     let options = ExperimentOptions { notices: progress.notices(), ..options };
     let options = connect_fleet(registry, plan, store.header(), options).map_err(ExperimentError::Fleet)?;
     let ended = Conductor::new(registry, plan, store, options).run_all(&mut progress);

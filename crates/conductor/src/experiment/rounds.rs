@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use load::observer::Observer;
-use model::Stop;
-use model::plan::FEWEST_TO_JUDGE;
+use model::plan::{FEWEST_TO_JUDGE, MAX_ROUNDS};
+use model::{PlannedRun, Schedule, Stop};
 
 use super::{Conductor, ExperimentError};
 
@@ -46,15 +46,7 @@ impl Conductor<'_> {
     /// Returns the number of runs that this spares.
     pub(super) fn leave_out_late(&mut self, round: u32, observer: &mut dyn Observer) -> Result<usize, ExperimentError> {
         let Some(limit) = self.options.limit else { return Ok(0) };
-        // The first round loads the tables.
-        if round == 0 {
-            return Ok(0);
-        }
-        let (first, began) = *self.first_paced.get_or_insert_with(|| (round, Instant::now()));
-        if round == first {
-            return Ok(0);
-        }
-        let each = began.elapsed() / (round - first);
+        let Some((first, each)) = self.pace_of_rounds(round) else { return Ok(0) };
         let time = model::duration::format(limit.asked);
         if round < FEWEST_TO_JUDGE {
             if round == first + 1 && limit.ends_before(each * (FEWEST_TO_JUDGE - round)) {
@@ -70,5 +62,29 @@ impl Conductor<'_> {
         }
         let all: BTreeSet<u32> = (0..self.cases.len() as u32).collect();
         Ok(self.store.leave_out(&all, round)?)
+    }
+
+    /// The first round without loading that this process began, and how long a round takes since; `None` before `round` if no such
+    /// round has ended.
+    fn pace_of_rounds(&mut self, round: u32) -> Option<(u32, Duration)> {
+        // The first round of a process loads the tables.
+        let loading = *self.first_round.get_or_insert(round);
+        if round <= loading {
+            return None;
+        }
+        let (first, began) = *self.first_paced.get_or_insert_with(|| (round, Instant::now()));
+        (round > first).then(|| (first, began.elapsed() / (round - first)))
+    }
+
+    /// Adds a round to the plan if all are run and another one fits into the time; returns its runs.
+    pub(super) fn add_round_in_time(&mut self) -> Result<Vec<PlannedRun>, ExperimentError> {
+        let Some(limit) = self.options.limit.filter(|limit| limit.adds_rounds) else { return Ok(Vec::new()) };
+        let schedule = self.store.header().plan.schedule.clone();
+        let fits = self.pace_of_rounds(schedule.rounds).is_some_and(|(_, each)| !limit.ends_before(each));
+        if !fits || u64::from(schedule.rounds) >= MAX_ROUNDS {
+            return Ok(Vec::new());
+        }
+        self.store.extend_plan(&Schedule { rounds: schedule.rounds + 1, ..schedule })?;
+        Ok(self.store.pending()?.into_iter().filter(|run| run.round == schedule.rounds).collect())
     }
 }

@@ -126,7 +126,7 @@ pub(super) const OF_SESSION: CountsQuery = CountsQuery {
 pub(super) const LOCK_WAITERS: &str = "WITH sessions AS MATERIALIZED (SELECT pid, wait_event_type, wait_event, usename, \
     state = 'active' AND backend_type = 'client backend' AS is_at_work, \
     (datname, usename, application_name) IS NOT DISTINCT FROM \
-    (current_database(), current_user, current_setting('application_name')) AS is_like_this FROM pg_catalog.pg_stat_activity), \
+    (current_database(), session_user, current_setting('application_name')) AS is_like_this FROM pg_catalog.pg_stat_activity), \
     waiting AS MATERIALIZED (SELECT pid, wait_event FROM sessions WHERE is_like_this AND wait_event_type = 'Lock'), \
     looked_at AS (SELECT pid FROM waiting ORDER BY wait_event = 'tuple' LIMIT 32) \
     SELECT (SELECT count(*) FROM waiting WHERE wait_event IN ('transactionid', 'tuple', 'spectoken')), \

@@ -115,7 +115,7 @@ mod os {
     /// `None`: no process listens there. The kernel's table has each socket's path as its server has written it: by another
     /// link, relative to a folder of the server's, or as it is in a container.
     fn holders_of_file(path: &Path) -> Result<Option<Vec<u32>>, String> {
-        let Some(wanted) = read_inode(path) else { return Ok(None) };
+        let Ok(Some(wanted)) = read_inode(path) else { return Ok(None) };
         let name = std::fs::canonicalize(path).ok();
         let name = name.as_deref().unwrap_or(path).file_name();
         let mut listeners = unix_listeners(&text::read("/proc/net/unix")?);
@@ -123,7 +123,7 @@ mod os {
         let (mut is_there, mut found) = (false, Vec::new());
         for UnixListener { inode, path } in listeners {
             let holders = holders_of(&[inode])?;
-            let is_same = |place: PathBuf| read_inode(&place) == Some(wanted);
+            let is_same = |place: PathBuf| read_inode(&place).is_ok_and(|found| found == Some(wanted));
             let is_seen_by_holder = holders.iter().any(|pid| {
                 let seen = if path.is_absolute() { "root" } else { "cwd" };
                 let relative = path.strip_prefix("/").unwrap_or(&path);

@@ -67,12 +67,14 @@ fn find_condition_words(sql: &str) -> Option<&'static str> {
     ["IF NOT EXISTS", "IF EXISTS"].into_iter().find(|condition| words.contains(condition))
 }
 
-/// Whether a statement gives a password as a literal.
+/// Whether a statement about logins or other servers gives a password as a literal.
 fn has_password(sql: &str) -> bool {
-    let text: String = sql.to_uppercase().chars().filter(|letter| !letter.is_whitespace()).collect();
-    ["PASSWORD'", "PASSWORD='", "PASSWORD('", "PASSWORDE'", "IDENTIFIEDBY'", "IDENTIFIEDBYPASSWORD'"]
-        .iter()
-        .any(|words| text.contains(words))
+    const ABOUT: [&str; 7] = ["ROLE", "USER", "LOGIN", "PASSWORD", "SUBSCRIPTION", "SERVER", "CREDENTIAL"];
+    let upper = sql.to_uppercase();
+    let words = upper.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let is_about = words.filter(|word| !word.is_empty()).take(5).any(|word| ABOUT.contains(&word));
+    let names_one = ["PASSWORD", "IDENTIFIED", "SECRET"].iter().any(|word| upper.contains(word));
+    is_about && names_one && sql.contains(['\'', '"', '$'])
 }
 
 /// Whether a statement is a `SELECT` that calls nothing.
@@ -178,7 +180,11 @@ mod tests {
             ("ALTER ROLE me PASSWORD 'secret'", true),
             ("alter user me identified  by 'secret'", true),
             ("SET PASSWORD FOR me = PASSWORD ('secret')", true),
+            ("ALTER USER me IDENTIFIED WITH mysql_native_password BY \"secret\"", true),
+            ("ALTER ROLE me PASSWORD $$secret$$", true),
+            ("CREATE SUBSCRIPTION s CONNECTION 'host=h password=secret' PUBLICATION p", true),
             ("ALTER ROLE me PASSWORD NULL", false),
+            ("ALTER ROLE me SET search_path = 'x'", false),
             ("ALTER TABLE users ADD COLUMN password text", false),
         ] {
             assert_eq!(has_password(sql), has, "{sql}");

@@ -85,7 +85,7 @@ fn each_reason_has_its_fix() {
     let side = SideLetter::B;
     let missing = NoValue::too_few(10_000, "transactions in the run");
     let reasons = [
-        NoVerdict::Unfinished(Unfinished { ended: 6, of: 10, unit: "round", is_timed: false }),
+        NoVerdict::Unfinished(Unfinished { ended: 6, of: 10, unit: "round" }),
         NoVerdict::TooFewRounds { missing: 3 },
         NoVerdict::UnequalDurability { a: Some(DurabilityTier::Durable), b: None },
         NoVerdict::DifferentRows(DifferentRows { what: Work::RowsReturned, script: None, a: 0.0, b: 1.0 }),

@@ -28,7 +28,9 @@ pub fn setup_dataset(setup: &str, texts: &Texts) -> Result<Dataset, Failure> {
             let (name, engine) = query_and_engine(&path, "");
             hash.update(format!("{name} {engine} {} ", text.len()));
             hash.update(&text);
-            files.entry(name).or_default().insert(engine, text);
+            if files.entry(name.clone()).or_default().insert(engine, text).is_some() {
+                return Err(refuse_queries(&path, &format!("another file of `{setup}` is called `{name}`, too")));
+            }
         }
     }
     if files.is_empty() {

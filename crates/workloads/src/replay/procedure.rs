@@ -106,11 +106,11 @@ impl Procedure for Replaying {
         self.source.connections as u64
     }
 
-    /// None: the statements work on tables that étalon did not make.
     fn has_only_own_sessions(&self) -> bool {
         true
     }
 
+    /// None: the statements work on tables that étalon did not make.
     fn tables(&self) -> Tables {
         Tables::None
     }

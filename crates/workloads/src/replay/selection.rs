@@ -138,10 +138,12 @@ impl Selection {
         if is_out(self.classes.as_ref(), one.class) {
             return Ok(Err(Skipped::Class));
         }
-        if self.renamed.get(&one.packed.session).is_some_and(|at| *at < start_us) {
+        let statement = statements.get(one.packed.statement)?;
+        // Logs tell times in milliseconds at best, so what has the same may be the next one.
+        let is_renamed = self.renamed.get(&one.packed.session).is_some_and(|at| *at <= start_us);
+        if is_renamed && !statement.chooses_names(&one.packed) {
             return Ok(Err(Skipped::Names));
         }
-        let statement = statements.get(one.packed.statement)?;
         Ok(statement.skipped.map_or(Ok(statement), Err))
     }
 }

@@ -101,10 +101,19 @@ fn renames(shape: &str) -> Renames {
         .map(str::to_ascii_lowercase)
         .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    // A pool sets back what sessions chose before it gives them to the next.
+    let sets_back = |rest: &[&str]| matches!(rest.first(), Some(&("default" | "none")));
+    let sets_names = |rest: &[&str]| match rest {
+        ["set", "session", "authorization", rest @ ..] => !sets_back(rest),
+        ["set", "local" | "session", setting, rest @ ..] | ["set", setting, rest @ ..] if NAMING.contains(setting) => {
+            !sets_back(rest.strip_prefix(&["to"]).unwrap_or(rest))
+        }
+        _ => false,
+    };
+    let is_of_session = matches!(words.first(), Some(&("set" | "begin" | "start" | "reset" | "discard")));
     match words.as_slice() {
-        ["set", "session", "authorization", ..] => Renames::Always,
-        ["set", "local" | "session", setting, ..] | ["set", setting, ..] if NAMING.contains(setting) => Renames::Always,
-        _ if words.contains(&"set_config") => Renames::ByFunction,
+        words if is_of_session && (0..words.len()).any(|at| sets_names(&words[at..])) => Renames::Always,
+        words if words.contains(&"set_config") => Renames::ByFunction,
         _ => Renames::No,
     }
 }
@@ -157,6 +166,11 @@ mod tests {
             ("SELECT set_config('search_path', 'tenant', false)", true),
             ("SELECT pg_catalog.set_config('work_mem', '8MB', false)", false),
             ("SET work_mem = '8MB'", false),
+            ("BEGIN; SET LOCAL search_path = tenant", true),
+            ("SET SESSION AUTHORIZATION DEFAULT; RESET ALL", false),
+            ("SET ROLE NONE", false),
+            ("SET search_path TO DEFAULT", false),
+            ("UPDATE people SET role = 'x'", false),
             ("SELECT role FROM people", false),
         ] {
             let taken = take_apart(sql, Syntax::Standard);

@@ -160,10 +160,7 @@ impl Line {
         }
         self.add_note(known.about);
         match known.instead {
-            Instead::Time if parse_seconds(&value).is_some_and(|seconds| seconds < SHORTEST_EXPERIMENT_S) => {
-                self.add_option("--set", format!("schedule.duration={}", with_unit(&value, "s")));
-            }
-            Instead::Time => self.add_option("--for", with_unit(&value, "s")),
+            Instead::Time => self.add_time(&value),
             Instead::Option(option @ "--script", _) => match self.value_mut(option) {
                 // pgbench draws from all its files.
                 Some(mix) => *mix = format!("{mix},{value}"),
@@ -201,6 +198,15 @@ impl Line {
                 self.redirect = Some(value);
             }
             Instead::Junit => self.junit = Some(value),
+        }
+    }
+
+    /// Adds the time of the whole experiment, or of a run where it is too short for one.
+    fn add_time(&mut self, value: &str) {
+        if parse_seconds(value).is_some_and(|seconds| seconds < SHORTEST_EXPERIMENT_S) {
+            self.add_option("--set", format!("schedule.duration={}", with_unit(value, "s")));
+        } else {
+            self.add_option("--for", with_unit(value, "s"));
         }
     }
 
@@ -270,7 +276,7 @@ impl Line {
         }
         // `-d` is a length of time for other tools.
         if matches!(part, Part::Database) && value.ends_with(['s', 'm']) && model::duration::parse(&value).is_ok() {
-            self.add_option("--for", value);
+            self.add_time(&value);
             return;
         }
         let url = self.url.get_or_insert_default();
@@ -548,7 +554,8 @@ fn gate_option(value: &str) -> [String; 2] {
     };
     let (metric, bound) = (value[..at].trim(), value[at + 1..].trim_start_matches('=').trim());
     // `p99 > 10%` is of the change.
-    if metric.contains("regression") || bound.ends_with('%') {
+    let is_share = ["err", "fail"].iter().any(|word| metric.contains(word));
+    if metric.contains("regression") || (bound.ends_with('%') && !is_share) {
         return ["--max-regression".to_owned(), with_unit(bound, "%")];
     }
     let holds = if value[at..].starts_with('>') { "<=" } else { ">=" };

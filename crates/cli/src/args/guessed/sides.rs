@@ -5,6 +5,10 @@ use super::line::Line;
 use super::words::SETTINGS;
 use crate::ask::words::parse_system;
 
+/// Keys of plans that may be typed without their section.
+const PLAN_KEYS: [&str; 9] =
+    ["scale", "clients", "threads", "rounds", "warmup", "duration", "rate", "seed", "warehouses"];
+
 impl Line {
     /// Makes the two sides of each setting that has two values, as in `work_mem=4MB,64MB` or `--set jit=on --set jit=off`.
     pub(super) fn split_sides(&mut self) {
@@ -42,8 +46,9 @@ impl Line {
     fn settings_of_two_values(&self) -> Vec<(String, String, String)> {
         let mut seen: Vec<(&str, Vec<&str>)> = Vec::new();
         for pair in self.options.windows(2).filter(|pair| ["--set", "--set-b"].contains(&pair[0].as_str())) {
-            let Some((name, value)) =
-                pair[1].split_once('=').filter(|(name, _)| is_setting(&pair[1]) && !name.contains('.'))
+            let Some((name, value)) = pair[1]
+                .split_once('=')
+                .filter(|(name, _)| is_setting(&pair[1]) && !name.contains('.') && !PLAN_KEYS.contains(name))
             else {
                 continue;
             };
