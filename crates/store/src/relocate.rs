@@ -43,7 +43,7 @@ impl Store {
     }
 }
 
-/// Device and inode of what lies at the path of a connection's file, where that can be told.
+/// Device and inode of what lies at the path of a connection's file, where the system says it.
 pub(crate) fn read_store_inode(conn: &Connection) -> Option<(u64, u64)> {
     files::read_inode(Path::new(conn.path()?)).ok().flatten()
 }

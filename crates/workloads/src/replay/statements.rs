@@ -101,21 +101,27 @@ fn renames(shape: &str) -> Renames {
         .map(str::to_ascii_lowercase)
         .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    // A pool sets back what sessions chose before it gives them to the next.
-    let sets_back = |rest: &[&str]| matches!(rest.first(), Some(&("default" | "none")));
-    let sets_names = |rest: &[&str]| match rest {
-        ["set", "session", "authorization", rest @ ..] => !sets_back(rest),
-        ["set", "local" | "session", setting, rest @ ..] | ["set", setting, rest @ ..] if NAMING.contains(setting) => {
-            !sets_back(rest.strip_prefix(&["to"]).unwrap_or(rest))
-        }
-        _ => false,
-    };
     let is_of_session = matches!(words.first(), Some(&("set" | "begin" | "start" | "reset" | "discard")));
     match words.as_slice() {
         words if is_of_session && (0..words.len()).any(|at| sets_names(&words[at..])) => Renames::Always,
         words if words.contains(&"set_config") => Renames::ByFunction,
         _ => Renames::No,
     }
+}
+
+/// Whether words begin with a `SET` that chooses tables or rights. A pool sets back what sessions chose before it gives them to the
+/// next.
+fn sets_names(words: &[&str]) -> bool {
+    let value = match words {
+        ["set", "session", "authorization", value @ ..] => value,
+        ["set", "local" | "session", setting, value @ ..] | ["set", setting, value @ ..]
+            if NAMING.contains(setting) =>
+        {
+            value.strip_prefix(&["to"]).unwrap_or(value)
+        }
+        _ => return false,
+    };
+    !matches!(value.first(), Some(&("default" | "none")))
 }
 
 /// The statements of a capture, each read once.
