@@ -104,9 +104,7 @@ pub(super) fn check_writable_by_this_build(
 ) -> Result<(), CliError> {
     match Store::open_read_only(path) {
         Ok(store) if adds(&store)? => check_same_build(store.header()),
-        Err(error @ StoreError::Missing { .. }) => {
-            Err(CliError::user_error(error.to_string()).with_hint(instead_of_store(verb)))
-        }
+        Err(error @ StoreError::Missing { .. }) => Err(CliError::from(error).with_hint(instead_of_store(verb))),
         _ => Ok(()),
     }
 }

@@ -37,7 +37,7 @@ fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs()
     let (fixed, range) = (words(&[]), words(&["--rounds", "6..12"]));
     assert!(fixed.contains("12 runs, about 3:40;") && fixed.contains(counted), "{fixed}");
     assert!(range.contains("24 runs at most, about 7:21 for all of them;") && range.contains(counted), "{range}");
-    let lengthened = "at low rates a short run lasts up to 20s, and all of them about 28:52";
+    let lengthened = "at low rates a short run lasts up to 20 s, and all of them about 28:52";
     assert!(fixed.contains(lengthened), "{fixed}");
     let ran = scene.etalon(&["run", "p.toml", "--json"]);
     ran.says(0, &[lengthened]);
@@ -74,7 +74,7 @@ fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs()
     assert!(page.matches("class=\"pt").count() >= 2 * 6 * 7, "not all that was tried is drawn");
     assert!(page.contains("as answered"), "the closed loop is in the table");
     assert!(
-        page.contains(">promised: 20ms</text>") && page.contains("A run is a search by short runs, of which each is")
+        page.contains(">promised: 20 ms</text>") && page.contains("A run is a search by short runs, of which each is")
     );
 }
 
@@ -140,7 +140,7 @@ fn a_capacity_above_the_highest_load_is_shown_as_that() {
     assert!(ran.stdout.contains("ask with more `clients`, or promise less time"), "{}", ran.stdout);
     let object: Value = serde_json::from_str(&ran.stdout).unwrap();
     let answer = object["answer"].as_str().unwrap();
-    assert!(answer.starts_with("a carries at least ") && answer.contains("with 99 % under 1s in points"), "{answer}");
+    assert!(answer.starts_with("a carries at least ") && answer.contains("with 99 % under 1 s in points"), "{answer}");
     let tried = object["loads_tried"].as_array().unwrap();
     assert!(tried.iter().all(|point| point["rate"].is_null() || point["is_kept"] == true), "{tried:?}");
 }
