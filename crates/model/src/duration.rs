@@ -88,7 +88,8 @@ pub fn format(duration: Duration) -> String {
     if text.is_empty() { "0s".to_owned() } else { text }
 }
 
-/// Writes a length of time that was chosen, for people, to a thousandth of its unit: `20 ms`, `1.4 s`, `1 min 30 s`.
+/// Writes a length of time that was chosen, for people: to a thousandth of its unit, `20 ms`, `1.4 s`, and from a minute on in whole
+/// seconds, `1 min 30 s`.
 pub fn spaced_text(length: Duration) -> String {
     let length_s = length.as_secs_f64();
     if length_s >= 60.0 {

@@ -1,5 +1,5 @@
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use model::{Caches, Mark, Measurement, QueryPlan, Reading, RunRecord, RunState, Schedule, Series};
 
@@ -78,7 +78,9 @@ fn run_watched(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Resu
     if !procedure.has_only_own_sessions() || !can_watch {
         return procedure.run(context);
     }
-    let (mut stepped, waits) = LockWaits::while_running(&SystemCounters(system), schedule, || procedure.run(context));
+    // A procedure has no warm-up.
+    let watched = Schedule { warmup: Duration::ZERO, ..schedule.clone() };
+    let (mut stepped, waits) = LockWaits::while_running(&SystemCounters(system), &watched, || procedure.run(context));
     if let Ok(Stepped::Done(outcome)) = &mut stepped {
         outcome.marks.extend(waits.others_mark());
     }

@@ -104,8 +104,11 @@ pub fn fit_into_time(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &R
     let has_length = has_fittable_length(plan, steps);
     let fixed = fixed.with_length_unless(has_length);
     let pace = Pace::measured_here(plan, registry)?;
-    let cautious = best_fit(plan, time, fixed, pace.cautious())?;
-    let found = match cautious.map_or_else(|| best_fit(plan, time, fixed, pace), |fit| Ok(Some(fit)))? {
+    let mut fitted = best_fit(plan, time, fixed, pace.cautious())?;
+    if fitted.is_none() {
+        fitted = best_fit(plan, time, fixed, pace)?;
+    }
+    let found = match fitted {
         Some(found) => found,
         // On a quiet machine it would fit.
         None if pace.is_busy() && best_fit(plan, time, fixed, pace.quiet())?.is_some() => shortest_fit(plan, fixed),

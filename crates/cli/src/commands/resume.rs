@@ -50,7 +50,8 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         // In sequential order a round's runs are far apart anyway.
         let keeps_rounds = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
         let rest = if keeps_rounds { Rest::OnlyPending } else { Rest::WholeRounds };
-        let source = source_from_command(store.header()).filter(|_| !is_extended(store.header()));
+        let is_timed = !is_extended(store.header());
+        let source = if is_timed { source_from_command(store.header()) } else { None };
         let limit = source
             .map_or(Ok(None), |source| time_limit(&source, &loaded.plan, time_spent(&store.runs()?), &registry))?;
         let options =

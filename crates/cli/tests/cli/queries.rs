@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use rusqlite::Connection;
 use serde_json::Value;
@@ -407,24 +408,27 @@ fn tables_of_a_setup_folder_are_made_on_private_servers() {
 #[test]
 fn queries_that_wait_for_locks_of_others_have_no_verdict() {
     let scene = with_queries(&[("q", "SELECT count(*) FROM orders")]);
-    let server = fresh_postgres();
-    ["a", "b"].iter().for_each(|database| psql(server.port, database, &orders()));
-    let (a, b) = (postgres_url(server.port, "a"), postgres_url(server.port, "b"));
+    let ((postgres, mariadb), _) = with_orders(&scene);
     let lock = "LOCK TABLE orders IN ACCESS EXCLUSIVE MODE; PERFORM pg_sleep(0.005); COMMIT;";
-    let mut locker = psql_command(server.port, "b");
-    locker.args(["-c", &format!("DO $$ BEGIN FOR i IN 1..100000 LOOP {lock} END LOOP; END $$")]);
-    let mut locker = locker.spawn().unwrap();
-    let line =
-        ["run", &a, &b, "sql", "--quiet", "--set", "schedule.duration=1s", "--set", "schedule.warmup=0s", "--json"];
-    let locked = scene.etalon(&line);
-    let was_at_work = locker.try_wait().unwrap().is_none();
-    locker.kill().unwrap();
-    locker.wait().unwrap();
-    psql(server.port, "postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'DO %'");
-    let alone = scene.etalon(&line);
-    assert!(was_at_work && locked.stdout.contains("other-locks"), "{}", locked.stdout);
-    assert!(!alone.stdout.contains("other-locks"), "{}", alone.stdout);
-    let value: Value = serde_json::from_str(&locked.stdout).unwrap();
-    let row = value["comparisons"].as_array().unwrap().iter().find(|row| row["role"] == "primary").unwrap();
-    assert!(row["no_verdict"].is_string(), "{row}");
+    let mut on_postgres = psql_command(postgres.port, "a");
+    on_postgres.args(["-c", &format!("DO $$ BEGIN FOR i IN 1..100000 LOOP {lock} END LOOP; END $$")]);
+    let mut on_mariadb = Command::new("mariadb");
+    let port = mariadb.port.to_string();
+    on_mariadb.args(["--no-defaults", "-h", "127.0.0.1", "-P", &port, "-u", "t", "a", "-e"]);
+    on_mariadb.arg("LOCK TABLES orders WRITE; DO SLEEP(0.01); UNLOCK TABLES; ".repeat(2_000));
+    let urls = [postgres_url(postgres.port, "a"), format!("mariadb://t@127.0.0.1:{port}/a?ssl-mode=disabled")];
+    for (url, mut locker) in urls.iter().zip([on_postgres, on_mariadb]) {
+        let line = ["run", url, "sql", "--aa", "--quiet", "--json", "--set", "schedule.duration=1s"];
+        let alone = scene.etalon(&line);
+        let mut locker = locker.stdout(Stdio::null()).spawn().unwrap();
+        let locked = scene.etalon(&line);
+        let was_at_work = locker.try_wait().unwrap().is_none();
+        locker.kill().unwrap();
+        locker.wait().unwrap();
+        assert!(was_at_work && locked.stdout.contains("other-locks"), "{url}: {}", locked.stdout);
+        assert!(!alone.stdout.contains("other-locks"), "{url}: {}", alone.stdout);
+        let value: Value = serde_json::from_str(&locked.stdout).unwrap();
+        let row = value["comparisons"].as_array().unwrap().iter().find(|row| row["role"] == "primary").unwrap();
+        assert!(row["no_verdict"].is_string(), "{row}");
+    }
 }

@@ -50,7 +50,7 @@ pub struct Statement {
 enum Renames {
     No,
     Always,
-    /// By a function, if that is called with the name of such a setting.
+    /// A function does, if it is called with the name of such a setting.
     ByFunction,
 }
 
