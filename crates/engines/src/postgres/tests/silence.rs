@@ -74,7 +74,10 @@ fn a_stopped_session(server: &PostgresSystem) {
     let system = user.open::<PostgresServer>(&server.own_url()).unwrap();
     system.prepare(&pgbench_tables(1)).unwrap();
     let mut superuser = server.superuser();
-    let session = superuser.query_first_value("SELECT max(pid) FROM pg_locks WHERE locktype = 'advisory'").unwrap();
+    // The fixture holds such a lock too, and process ids start again at small numbers.
+    let latest = "SELECT pid FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' \
+                  ORDER BY backend_start DESC LIMIT 1";
+    let session = superuser.query_first_value(latest).unwrap();
     let signal = |name: &str| assert!(Command::new("kill").args([name, &session]).status().unwrap().success());
     signal("-STOP");
     let dropped =
