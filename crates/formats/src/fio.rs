@@ -464,6 +464,8 @@ fn results_of_document(document: &FioDocument, system: &str) -> Vec<ImportedResu
             results.extend(make_result(document, &side, op, of, system));
         }
     }
+    let began_unix_ms = document.began_unix_ms();
+    results.iter_mut().for_each(|result| result.began_unix_ms = began_unix_ms);
     results
 }
 

@@ -76,6 +76,7 @@ fn quantiles_of_a_log_are_of_what_failed_too() {
     log.read_log(text.as_bytes(), SeventhColumn::Unknown).unwrap();
     let import = import_log(&log, "a", "log");
     assert_eq!(shares(&import), [Reading::Value(20.0)]);
+    assert_eq!(import.results[0].began_unix_ms, Some(1_000), "its first line is of the second after 1970 began");
     let reading = |id: &str| import.results[0].measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
     let Reading::Value(p50) = reading("response_p50") else { panic!("a median") };
     assert!((p50 / 624.0 - 1.0).abs() < 0.002, "the 500th of 800 that succeeded: {p50}");

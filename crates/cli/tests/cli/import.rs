@@ -487,3 +487,35 @@ fn attachments_that_are_not_read_are_named_with_what_to_do() {
         scene.etalon(&["import", name, "-o", "s"]).says(2, &[name, hint]);
     }
 }
+
+/// Makes fio's JSON of a call that ended at `ended_s`, in seconds since 2023-11-14.
+fn fio(ended_s: u64, iops: f64) -> String {
+    format!(
+        r#"{{"fio version": "fio-3.33", "timestamp_ms": {}, "jobs": [{{"jobname": "a", "groupid": 0, "elapsed": 11,
+        "job options": {{"rw": "read", "bs": "4k"}}, "read": {{"total_ios": {}, "iops": {iops}, "bw_bytes": {}, "runtime": 10000}}}}]}}"#,
+        (1_700_000_000 + ended_s) * 1_000,
+        (iops * 10.0) as u64,
+        (iops * 4096.0) as u64,
+    )
+}
+
+#[test]
+fn times_within_files_show_that_one_side_ran_first() {
+    let scene = Scene::new();
+    let after = compare_fio(&scene, "after", [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]]);
+    assert!(after.contains("no verdict (one side ran after the other)"), "{after}");
+    let in_turn = compare_fio(&scene, "in_turn", [[0, 2, 4, 6, 8, 10], [1, 3, 5, 7, 9, 11]]);
+    assert!(in_turn.contains("slower") && !in_turn.contains("no verdict"), "{in_turn}");
+}
+
+/// Imports six calls of fio for each of two systems, which began at these turns of 15 s, and returns the comparison.
+fn compare_fio(scene: &Scene, name: &str, turns: [[u64; 6]; 2]) -> String {
+    for (system, iops, turns) in [("a", 2_000.0, turns[0]), ("b", 1_000.0, turns[1])] {
+        for (run, turn) in turns.into_iter().enumerate() {
+            let noise = 1.0 + 0.01 * (run * 7 % 5) as f64;
+            std::fs::write(scene.path().join(format!("{system}.{run}.json")), fio(15 * turn, iops * noise)).unwrap();
+        }
+    }
+    scene.etalon(&["import", "a=a.*.json", "b=b.*.json", "-o", name]).says(0, &[]);
+    scene.etalon(&["compare", &format!("{name}.etalon")]).stdout
+}

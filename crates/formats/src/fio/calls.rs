@@ -52,8 +52,18 @@ impl FioDocument {
         // A separate run begins after the end of the one before.
         let began_before = (ended as f64) > later_ended as f64 - later.longest_ms();
         // Whole seconds tell only for longer runs.
-        let same_start = self.elapsed_s() > 3 && start_s(self, ended).abs_diff(start_s(later, later_ended)) <= 1;
+        let same_start = self.elapsed_s() > 3 && self.start_s(ended).abs_diff(later.start_s(later_ended)) <= 1;
         began_before || same_start
+    }
+
+    /// Computes when fio was called, in seconds since 1970, from the instant at which all jobs had ended.
+    fn start_s(&self, ended_ms: u64) -> u64 {
+        (ended_ms / 1_000).saturating_sub(self.elapsed_s())
+    }
+
+    /// When fio was called, in milliseconds since 1970.
+    pub(super) fn began_unix_ms(&self) -> Option<i64> {
+        i64::try_from(self.start_s(self.timestamp_ms?)).ok()?.checked_mul(1_000)
     }
 
     /// Lists the names and groups of the jobs.
@@ -119,11 +129,6 @@ impl Direct {
                 _ => true,
             })
     }
-}
-
-/// Computes when the document's jobs began, s since 1970.
-fn start_s(document: &FioDocument, ended: u64) -> u64 {
-    (ended / 1_000).saturating_sub(document.elapsed_s())
 }
 
 /// Adds a document's number to results that may be no repetitions although nothing printed differs; says why.

@@ -259,6 +259,7 @@ fn benchbase_gives_its_summary_and_its_windows() {
     let results = import_with("benchbase", BENCHBASE);
     assert_eq!(results.len(), 1);
     assert_eq!(results[0].benchmark, "benchbase tpcc");
+    assert_eq!(results[0].began_unix_ms, Some(1_700_000_000_000));
     assert_eq!((figure(&results[0], "throughput"), figure(&results[0], "failed_share")), (100.0, 1.0));
     assert_eq!((figure(&results[0], "response_p99"), figure(&results[0], "response_mean")), (15_000.0, 3_900.0));
     assert_eq!(
