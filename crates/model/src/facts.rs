@@ -67,6 +67,10 @@ pub const SETTINGS_READ: &str = "settings_read";
 /// Part of the instance, of a system whose tables are others': what its indexes and triggers are.
 pub const INDEXES_AND_TRIGGERS: &str = "indexes_and_triggers";
 
+/// Numbers of the tables of a system whose tables are others', and of what lies on them, with a digest that is the same for equal
+/// definitions. Sides are compared by it; what changes it in mid-run changes [`INDEXES_AND_TRIGGERS`], too.
+pub const TABLE_DEFINITIONS: &str = "schema";
+
 /// Part of the instance, of a system whose tables are étalon's: what others have put on them that acts on rows or on commits.
 pub const ADDED_BY_OTHERS: &str = "added_by_others";
 
@@ -161,6 +165,21 @@ impl Facts {
                 b: self.get(name).map(str::to_owned),
             })
             .collect()
+    }
+
+    /// Lists the facts in which two sides differ: what [`Facts::differences`] lists, and the definitions of others' tables.
+    pub fn differences_of_sides(&self, other: &Facts) -> Vec<Difference> {
+        let mut differences = self.differences(other);
+        if let (Some(a), Some(b)) = (self.get(TABLE_DEFINITIONS), other.get(TABLE_DEFINITIONS))
+            && a != b
+        {
+            differences.push(Difference {
+                name: TABLE_DEFINITIONS.to_owned(),
+                a: Some(a.to_owned()),
+                b: Some(b.to_owned()),
+            });
+        }
+        differences
     }
 
     /// Lists the identity facts in which two records differ.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use model::facts::{ADDED_BY_OTHERS, INDEXES_AND_TRIGGERS};
+use model::facts::{ADDED_BY_OTHERS, INDEXES_AND_TRIGGERS, TABLE_DEFINITIONS};
 use model::{Durability, Facts, Nature};
 use wire::mysql::Flavor;
 
@@ -118,6 +118,12 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
     };
     let (name, value) = added.map_err(|error| ask_failure("read the tables' indexes and triggers", &error))?;
     facts.record_instance(name, value);
+    if tables == Tables::None {
+        let schema = client
+            .query_first_value(DEFINITIONS)
+            .map_err(|error| ask_failure("read the tables' definitions", &error))?;
+        facts.record_passing(TABLE_DEFINITIONS, schema);
+    }
     let engines = table_engines(client, &setting("default_storage_engine"), tables)?;
     let durability = place.limit_durability(weakest_durability(&settings, &engines, redo_log.as_deref()), &keeping);
     facts.set_durability(&durability);
@@ -372,6 +378,20 @@ fn digest_schemas(client: &mut Client) -> Result<String, AskError> {
         tables.join(", ")
     ))
 }
+
+/// Numbers of the tables of the session's database and of what lies on them, with a digest of their definitions, which two databases
+/// can have in common.
+const DEFINITIONS: &str = "SELECT CONCAT('tables ', b.n, ', indexes ', i.n, ', triggers ', t.n, ', digest ', LOWER(HEX(b.digest ^ c.digest ^ \
+     i.digest ^ t.digest))) FROM \
+     (SELECT COUNT(*) AS n, COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', 'table', table_name, table_type, engine, create_options))), 0) AS \
+     digest FROM information_schema.tables WHERE table_schema = DATABASE()) b, \
+     (SELECT COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', 'column', table_name, column_name, column_type, is_nullable, collation_name))), 0) \
+     AS digest FROM information_schema.columns WHERE table_schema = DATABASE()) c, \
+     (SELECT COUNT(DISTINCT table_name, index_name) AS n, COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', 'index', table_name, index_name, \
+     seq_in_index, column_name, sub_part, non_unique, index_type))), 0) AS digest FROM information_schema.statistics WHERE \
+     table_schema = DATABASE()) i, \
+     (SELECT COUNT(*) AS n, COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', 'trigger', trigger_name, event_object_table, event_manipulation, \
+     action_statement))), 0) AS digest FROM information_schema.triggers WHERE trigger_schema = DATABASE()) t";
 
 /// Lists the engines of the load's tables: the one that étalon's own are made with, and those that they have.
 fn table_engines(client: &mut Client, default: &str, tables: Tables) -> Result<Vec<String>, Failure> {

@@ -3,7 +3,7 @@
 use std::env::consts::OS;
 use std::path::PathBuf;
 
-use model::facts::{ADDED_BY_OTHERS, INDEXES_AND_TRIGGERS, LAYER, SETTINGS_READ};
+use model::facts::{ADDED_BY_OTHERS, INDEXES_AND_TRIGGERS, LAYER, SETTINGS_READ, TABLE_DEFINITIONS};
 use model::{Durability, Facts, Nature};
 
 use super::SCHEMA;
@@ -142,7 +142,10 @@ pub(super) fn read_session_settings(client: &mut Client) -> Result<Facts, Failur
 fn add_tables(facts: &mut Facts, client: &mut Client, tables: Tables) -> Result<(), AskError> {
     match tables {
         Tables::Own => facts.record_instance(ADDED_BY_OTHERS, list_added_by_others(client)?),
-        Tables::None => facts.record_instance(INDEXES_AND_TRIGGERS, client.query_first_value(SHAPE)?),
+        Tables::None => {
+            facts.record_instance(INDEXES_AND_TRIGGERS, client.query_first_value(SHAPE)?);
+            facts.record_passing(TABLE_DEFINITIONS, client.query_first_value(DEFINITIONS)?);
+        }
     }
     Ok(())
 }
@@ -391,6 +394,25 @@ const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes,
                      UNION ALL \
                      SELECT 'constraint', pg_catalog.concat_ws(' ', conrelid, conname, conbin, confrelid, confupdtype, confdeltype) FROM \
                      pg_catalog.pg_constraint WHERE contype IN ('c', 'f') AND oid >= 16384) AS found";
+
+/// Numbers of users' tables and of what lies on them, with a digest of their definitions, which two servers can have in common.
+const DEFINITIONS: &str = "SELECT 'tables ' || count(*) FILTER (WHERE kind = 'table') || ', indexes ' || \
+                           count(*) FILTER (WHERE kind = 'index') || ', triggers ' || count(*) FILTER (WHERE kind = 'trigger') || \
+                           ', views ' || count(*) FILTER (WHERE kind = 'view') || ', digest ' || \
+                           left(pg_catalog.md5(coalesce(pg_catalog.string_agg(what, ',' ORDER BY what COLLATE \"C\"), '')), 8) FROM \
+                           (WITH tables AS (SELECT c.oid, nspname || '.' || relname AS name, relkind, relpersistence, reloptions FROM \
+                           pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid >= 16384 AND \
+                           relkind IN ('r', 'p', 'm', 'v') AND relpersistence <> 't' AND nspname <> 'etalon') \
+                           SELECT CASE relkind WHEN 'v' THEN 'view' ELSE 'table' END AS kind, pg_catalog.concat_ws(' ', name, relkind, \
+                           relpersistence, reloptions, CASE WHEN relkind IN ('v', 'm') THEN pg_catalog.pg_get_viewdef(oid) END) AS what \
+                           FROM tables UNION ALL \
+                           SELECT 'column', pg_catalog.concat_ws(' ', name, attname, pg_catalog.format_type(atttypid, atttypmod), \
+                           attnotnull) FROM pg_catalog.pg_attribute JOIN tables ON tables.oid = attrelid WHERE attnum > 0 AND \
+                           NOT attisdropped UNION ALL \
+                           SELECT 'index', pg_catalog.concat_ws(' ', pg_catalog.pg_get_indexdef(indexrelid), indisvalid) FROM \
+                           pg_catalog.pg_index JOIN tables ON tables.oid = indrelid UNION ALL \
+                           SELECT 'trigger', pg_catalog.concat_ws(' ', pg_catalog.pg_get_triggerdef(t.oid), tgenabled) FROM \
+                           pg_catalog.pg_trigger t JOIN tables ON tables.oid = tgrelid WHERE NOT tgisinternal) AS found";
 
 /// Adds facts of the session's database.
 fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), AskError> {

@@ -1,6 +1,6 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use model::facts::INDEXES_AND_TRIGGERS;
+use model::facts::{INDEXES_AND_TRIGGERS, TABLE_DEFINITIONS};
 use model::{DurabilityTier, Facts, Value};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -74,28 +74,28 @@ pub(super) fn read_facts(connection: &Connection, file: &EmbeddedFile, cipher: &
         facts.record_instance("file_created", format!("{} ns after 1970", age.as_nanos()));
     }
     if file.tables() == Tables::None {
-        facts.record_instance(
-            INDEXES_AND_TRIGGERS,
-            schema_digest(connection).map_err(|error| sql_failure("read the schema", &error))?,
-        );
+        let schema = schema_digest(connection).map_err(|error| sql_failure("read the schema", &error))?;
+        facts.record_instance(INDEXES_AND_TRIGGERS, schema.clone());
+        facts.record_passing(TABLE_DEFINITIONS, schema);
     }
     Ok(facts)
 }
 
-/// Counts the indexes, triggers and views, with a digest of what they and the tables are.
+/// Counts the tables, indexes, triggers and views, with a digest of what they are.
 fn schema_digest(connection: &Connection) -> rusqlite::Result<String> {
     let sql = "SELECT type, coalesce(sql, name) FROM sqlite_schema ORDER BY type, name";
-    let (mut counts, mut digest) = ([0, 0, 0], DefaultHasher::new());
+    let (mut counts, mut digest) = ([0; 4], DefaultHasher::new());
     let mut asked = connection.prepare(sql)?;
     let mut rows = asked.query([])?;
     while let Some(row) = rows.next()? {
         let (kind, text): (String, String) = (row.get(0)?, row.get(1)?);
-        let place = ["index", "trigger", "view"].iter().position(|known| *known == kind);
-        place.iter().for_each(|place| counts[*place] += 1);
+        let known = ["table", "index", "trigger", "view"].iter().position(|known| *known == kind);
+        known.iter().for_each(|known| counts[*known] += 1);
         text.hash(&mut digest);
     }
-    let [indexes, triggers, views] = counts;
-    Ok(format!("{indexes} indexes, {triggers} triggers, {views} views, {:08x}", digest.finish() >> 32))
+    let [tables, indexes, triggers, views] = counts;
+    let digest = digest.finish() >> 32;
+    Ok(format!("tables {tables}, indexes {indexes}, triggers {triggers}, views {views}, digest {digest:08x}"))
 }
 
 /// Lists the options SQLite was compiled with.

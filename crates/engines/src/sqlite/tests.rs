@@ -364,6 +364,8 @@ fn an_index_that_others_drop_is_a_change_of_the_system() {
     theirs.execute_batch("DROP INDEX by_id").unwrap();
     let changes = system.facts().unwrap().changes_since(&before);
     assert_eq!(changes.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["instance.indexes_and_triggers"]);
+    let sides = system.facts().unwrap().differences_of_sides(&before);
+    assert_eq!(sides.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["schema"]);
 }
 
 #[test]

@@ -102,7 +102,7 @@ impl<'a> Builder<'a> {
     /// Lists the facts in which two systems differ.
     fn fact_differences(&self, a: &str, b: &str) -> Vec<model::facts::Difference> {
         match (self.evidence.facts_of(a), self.evidence.facts_of(b)) {
-            (Some(a), Some(b)) => a.differences(b),
+            (Some(a), Some(b)) => a.differences_of_sides(b),
             _ => Vec::new(),
         }
     }

@@ -118,8 +118,14 @@ fn changed_indexes_and_triggers_are_a_change() {
         let now = read();
         let names: Vec<String> = now.changes_since(&before).into_iter().map(|one| one.name).collect();
         assert_eq!(names, ["instance.indexes_and_triggers"], "{change}");
+        let sides: Vec<String> = now.differences_of_sides(&before).into_iter().map(|one| one.name).collect();
+        assert_eq!(sides, ["schema"], "{change}");
         before = now;
     }
+    server.run("DROP TABLE shop.t");
+    server.run("CREATE TABLE shop.t (id INT, other INT)");
+    server.run("CREATE TRIGGER shop.noted BEFORE INSERT ON shop.t FOR EACH ROW SET @noted = 1");
+    assert_eq!(read().differences_of_sides(&before), [], "two equal tables");
 }
 
 fn a_procedure_with_another_text_is_a_change() {

@@ -336,7 +336,11 @@ fn promises_are_read_back_from_the_server() {
         let now = read();
         let names: Vec<String> = now.changes_since(&before).into_iter().map(|one| one.name).collect();
         assert_eq!(names, ["instance.indexes_and_triggers"], "{change}");
+        let sides: Vec<String> = now.differences_of_sides(&before).into_iter().map(|one| one.name).collect();
+        assert_eq!(sides, ["schema"], "{change}");
         before = now;
     }
+    client.execute("DROP TABLE public.firm; CREATE TABLE public.firm (x int, y int)").unwrap();
+    assert_eq!(read().differences_of_sides(&before), [], "two equal tables with other numbers");
     client.close_and_wait();
 }
