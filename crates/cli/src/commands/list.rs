@@ -1,4 +1,4 @@
-//! `etalon list`: what can be named, on one screen; with `--all`, what each of it is.
+//! `etalon list`: the experiments in the folder of results, and what can be named; with `--all`, what each of it is.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -44,13 +44,11 @@ pub fn run(args: &ListArgs, printer: Printer) -> Result<Exit, CliError> {
             format!("private servers (server = {{ engine = \"NAME\" }})\n{}", named::fill_words(servers, width));
         let more = "`etalon show NAME` shows one of these whole, `etalon list --all` each in a sentence, `etalon list FOLDER` the \
                     experiments in a folder and in those below it";
-        let results = if finished_stores(Path::new(RESULTS)).is_empty() {
-            String::new()
-        } else {
-            format!("your results: `etalon list {RESULTS}`\n\n")
-        };
+        if !finished_stores(Path::new(RESULTS)).is_empty() {
+            print_stores(Path::new(RESULTS), printer)?;
+        }
         let more = report::text::wrap_to_width(more, width, 0);
-        printer.print_result(&format!("{results}{}{servers}\n{more}", names.concat()));
+        printer.print_result(&format!("{}{servers}\n{more}", names.concat()));
     }
     Ok(Exit::Done)
 }

@@ -441,7 +441,9 @@ fn announce(plan: &Plan, path: &Path, registry: &Registry, expected: ExpectedTim
         printer.print_note(&line);
     }
     for name in on_tables_of_others(plan, registry) {
-        printer.print_note(&format!("{name}: works on the tables that are there; étalon makes, fills and drops none"));
+        printer.print_note(&format!(
+            "{name}: works on the tables that are there; étalon makes, fills and drops none, and what statements write stays"
+        ));
     }
     super::plan::find_warnings(plan, registry).iter().for_each(|warning| warning.print(printer));
     if cfg!(debug_assertions) {

@@ -379,9 +379,9 @@ fn digest_schemas(client: &mut Client) -> Result<String, AskError> {
     ))
 }
 
-/// Numbers of the tables of the session's database and of what lies on them, with a digest of their definitions, which two databases
-/// can have in common.
-const DEFINITIONS: &str = "SELECT CONCAT('tables ', b.n, ', indexes ', i.n, ', triggers ', t.n, ', digest ', LOWER(HEX(b.digest ^ c.digest ^ \
+/// Numbers of the tables and indexes of the session's database, with a digest of what they and their triggers are: two databases can
+/// have it in common.
+const DEFINITIONS: &str = "SELECT CONCAT('tables ', b.n, ', indexes ', i.n, ', digest ', LOWER(HEX(b.digest ^ c.digest ^ \
      i.digest ^ t.digest))) FROM \
      (SELECT COUNT(*) AS n, COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', 'table', table_name, table_type, engine, create_options))), 0) AS \
      digest FROM information_schema.tables WHERE table_schema = DATABASE()) b, \
@@ -390,7 +390,7 @@ const DEFINITIONS: &str = "SELECT CONCAT('tables ', b.n, ', indexes ', i.n, ', t
      (SELECT COUNT(DISTINCT table_name, index_name) AS n, COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', 'index', table_name, index_name, \
      seq_in_index, column_name, sub_part, non_unique, index_type))), 0) AS digest FROM information_schema.statistics WHERE \
      table_schema = DATABASE()) i, \
-     (SELECT COUNT(*) AS n, COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', 'trigger', trigger_name, event_object_table, event_manipulation, \
+     (SELECT COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', 'trigger', trigger_name, event_object_table, event_manipulation, \
      action_statement))), 0) AS digest FROM information_schema.triggers WHERE trigger_schema = DATABASE()) t";
 
 /// Lists the engines of the load's tables: the one that étalon's own are made with, and those that they have.

@@ -395,10 +395,9 @@ const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes,
                      SELECT 'constraint', pg_catalog.concat_ws(' ', conrelid, conname, conbin, confrelid, confupdtype, confdeltype) FROM \
                      pg_catalog.pg_constraint WHERE contype IN ('c', 'f') AND oid >= 16384) AS found";
 
-/// Numbers of users' tables and of what lies on them, with a digest of their definitions, which two servers can have in common.
+/// Numbers of users' tables and indexes, with a digest of what they, their triggers and the views are: two servers can have it in common.
 const DEFINITIONS: &str = "SELECT 'tables ' || count(*) FILTER (WHERE kind = 'table') || ', indexes ' || \
-                           count(*) FILTER (WHERE kind = 'index') || ', triggers ' || count(*) FILTER (WHERE kind = 'trigger') || \
-                           ', views ' || count(*) FILTER (WHERE kind = 'view') || ', digest ' || \
+                           count(*) FILTER (WHERE kind = 'index') || ', digest ' || \
                            left(pg_catalog.md5(coalesce(pg_catalog.string_agg(what, ',' ORDER BY what COLLATE \"C\"), '')), 8) FROM \
                            (WITH tables AS (SELECT c.oid, nspname || '.' || relname AS name, relkind, relpersistence, reloptions FROM \
                            pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid >= 16384 AND \

@@ -97,7 +97,7 @@ fn left_behind(found: &[Abandoned]) -> Check {
     });
     let all: Vec<String> = all.collect();
     Check::new(name, Status::Warn, all.join(", "), why)
-        .with_fix("etalon doctor --clean; or agree when the next run asks")
+        .with_fix("etalon doctor --clean; the next run removes it too, and asks first on a terminal")
 }
 
 /// Checks the limit on open files.

@@ -206,6 +206,7 @@ fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], catalog: &Catal
             systems.push(entry);
         }
     }
+    note_lost_settings(&written, &systems, problems);
     // A baseline that does not take part is none.
     root.retain(|entry| match &entry.value.data {
         Data::Text(name) if entry.key == "baseline" => {
@@ -215,6 +216,24 @@ fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], catalog: &Catal
     });
     let value = Node { at: Origin::Whole, data: Data::Table(systems) };
     root.push(Entry { key: "systems".to_owned(), at: Origin::Whole, value });
+}
+
+/// Notes the settings of the plan's systems that take no part: they may be what the plan is about.
+fn note_lost_settings(written: &[Entry], systems: &[Entry], problems: &mut Problems<'_>) {
+    for Entry { key: name, value, .. } in written.iter().filter(|entry| find_entry(systems, &entry.key).is_none()) {
+        let Data::Table(keys) = &value.data else { continue };
+        let Some(Data::Table(settings)) = find_entry(keys, "settings").map(|entry| &entry.value.data) else { continue };
+        let settings: Vec<&str> = settings.iter().map(|setting| setting.key.as_str()).collect();
+        if !settings.is_empty() {
+            problems.note(format!(
+                "the plan's system `{}` takes no part, so that its settings are not measured ({}): `--system {}=URL` gives \
+                 a system of yours its name and its settings",
+                quote(name),
+                settings.join(", "),
+                quote(name)
+            ));
+        }
+    }
 }
 
 /// Makes the `url` or the `server` entry of a system from what the command line names.

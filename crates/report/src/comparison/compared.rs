@@ -1,7 +1,7 @@
 //! What was compared and on what, in a few lines: products, what differs between them, the machine, the design.
 
 use model::Facts;
-use model::facts::{Difference, TABLE_DEFINITIONS};
+use model::facts::Difference;
 
 use super::projection::KEY_SYSTEM;
 use super::set::ComparisonSet;
@@ -110,12 +110,12 @@ fn product_text(facts: &Facts) -> String {
 
 /// Lists settings, storage and platform in which a system differs from others of the same product.
 fn own_facts<'f>(facts: &Facts, others: impl Iterator<Item = &'f Facts>) -> Vec<String> {
-    const PLATFORM: [&str; 6] =
-        ["os.name", "os.version", "cpu.model", "data_directory.filesystem", "data_directory.device", TABLE_DEFINITIONS];
+    const PLATFORM: [&str; 5] =
+        ["os.name", "os.version", "cpu.model", "data_directory.filesystem", "data_directory.device"];
     let mut names: Vec<String> = Vec::new();
     for Difference { name, .. } in others
         .filter(|other| other.get("server.product") == facts.get("server.product"))
-        .flat_map(|other| facts.differences_of_sides(other))
+        .flat_map(|other| facts.differences(other))
     {
         if (name.starts_with("setting.") || name.starts_with("volume.") || PLATFORM.contains(&name.as_str()))
             && !names.contains(&name)

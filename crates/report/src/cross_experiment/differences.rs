@@ -72,7 +72,6 @@ pub fn find_differences(
         "order",
         values_of_schedules(sources, &|schedule| order_word(schedule.order).to_owned()),
     );
-    found.add_if_unequal("plan", SEED, values_of_schedules(sources, &|schedule| schedule.seed.to_string()));
     for track in tracks {
         let name = track.iter().flatten().next().map_or("", String::as_str);
         let about = format!("plan of {name}");
@@ -107,6 +106,8 @@ pub fn find_differences(
     }
     add_script_texts(sources, &mut found);
     add_load_generators(sources, counterparts, &mut found);
+    // It is drawn for each experiment, so that it says the least.
+    found.add_if_unequal("plan", SEED, values_of_schedules(sources, &|schedule| schedule.seed.to_string()));
     found.0
 }
 
