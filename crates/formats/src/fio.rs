@@ -16,10 +16,11 @@ use model::{Direction, Facts, Measurement, NoValue, Reading, Role};
 use serde_json::Value as Json;
 use stats::NoQuantile;
 
-use self::keys::{places_of, result_keys};
+use self::keys::{is_rate_limited, places_of, result_keys};
 use self::rates::mean_block_size;
 use crate::durations::{SampledDurations, latency_measurement};
 use crate::imported::OF_SUCCESSES;
+use crate::limited::rename_limited;
 use crate::reader::{Found, Names, Reader, Reads, is_json_with};
 use crate::readers::figures::lines_outside;
 use crate::size;
@@ -542,6 +543,9 @@ fn make_result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system
     let is_all = side.jobs.len() == document.jobs.len();
     let whole = if is_all { document.sum.as_ref().and_then(of) } else { None };
     result.measurements = measurements_of(&all, whole, &durations, failed);
+    if is_rate_limited(document, first) {
+        rename_limited(&mut result.measurements, &["iops", "bandwidth"]);
+    }
     result.measurements.push(failed_share(side, &all, failed));
     result.measurements.extend(cpu_per_io(document, side));
     let series = failed.and_then(|failed| durations.make_series("fio", result.elapsed_s.unwrap_or(0.0), failed));

@@ -258,6 +258,22 @@ fn one_changed_option_makes_two_cases() {
     }
 }
 
+#[test]
+fn rates_that_were_asked_for_are_not_judged() {
+    let ids = |text: &str| -> Vec<String> {
+        let imported = import_documents(&read_documents(text.as_bytes()).unwrap(), "a", "a.json");
+        imported.results[0]
+            .measurements
+            .iter()
+            .map(|one| one.metric.id.clone())
+            .filter(|id| id.ends_with("iops"))
+            .collect()
+    };
+    assert_eq!(ids(SHORT), ["iops"]);
+    assert_eq!(ids(&SHORT.replacen("\"runtime\": \"30\"", "\"rate_iops\": \"1000,\"", 1)), ["limited_iops"]);
+    assert_eq!(ids(&SHORT.replacen("\"runtime\": \"30\"", "\"rate_iops\": \"0\"", 1)), ["iops"]);
+}
+
 /// What fio prints without `--output-format`, shortened.
 const TEXT: &str = include_str!("data/fio/text.txt");
 

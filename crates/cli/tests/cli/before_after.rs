@@ -362,7 +362,9 @@ fn a_change_without_its_undo_is_refused_with_the_line_to_type() {
     scene.etalon(&line).says(2, &["only if it can undo the change", "etalon run sqlite:x.db --change", undo]);
     let kept = MAKE.replace("INDEX", "INDEX IF NOT EXISTS");
     let line = ["run", "sqlite:x.db", "--change", &kept, "--undo", DROP];
-    scene.etalon(&line).says(2, &["has `IF NOT EXISTS`, so it may change nothing", "leave `IF NOT EXISTS` out"]);
+    scene
+        .etalon(&line)
+        .says(2, &["has `IF NOT EXISTS`, so that `undo` may not bring back", "leave `IF NOT EXISTS` out"]);
     for (nothing, why) in [
         ("SET enable_indexscan = off", "sets only its own session"),
         ("set @@session.sort_buffer_size = 1", "sets only its own session"),

@@ -229,6 +229,23 @@ fn a_time_series_is_one_run() {
         .says(0, &["the rows are a time series: `second` rises by equal steps"]);
     let compared = scene.etalon(&["compare", "s.etalon"]).stdout;
     assert!(compared.contains("no verdict") && !compared.contains(" faster"), "{compared}");
+    // Moments, with a gap between the systems and a sample that is missing; a job of each night is no series.
+    let rows = |day: u32, clock: &dyn Fn(u32) -> String, system: &str, tps: u32| -> String {
+        (1..12)
+            .filter(|n| *n != 7)
+            .map(|n| format!("{system},2026-11-{:02} {},{}\n", day, clock(n), tps + n % 3))
+            .collect()
+    };
+    let seconds = |n: u32| format!("10:0{}:{:02}", n / 12, n % 12 * 5);
+    let series = format!("{}{}", rows(1, &seconds, "old", 1000), rows(2, &seconds, "new", 1200));
+    let nightly: String = (1..10).map(|n| format!("old,2026-11-0{n} 02:00:00,{}\n", 1000 + n % 3)).collect();
+    for (name, rows, is_series) in [("moments", series, true), ("nightly", nightly, false)] {
+        scene.write(&format!("{name}.csv"), &format!("system,time,tps\n{rows}"));
+        let map = ["--map", "time=ignore", "--map", "tps=tps:tx/s:higher"];
+        let imported = scene.etalon(&[&["import", &format!("{name}.csv"), "-o", name], &map[..]].concat());
+        let said = imported.says(0, &[]).stderr.contains("the rows are a time series: `time` rises by equal steps");
+        assert_eq!(said, is_series, "{name}: {}", imported.stderr);
+    }
 }
 
 #[test]

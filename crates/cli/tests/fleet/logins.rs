@@ -156,13 +156,21 @@ fn a_postgres_that_connects_elsewhere_is_refused() {
         ("REVOKE cr FROM e; GRANT EXECUTE ON FUNCTION lo_import(text) TO e", "files by a function"),
         (
             "REVOKE EXECUTE ON FUNCTION lo_import(text) FROM e; GRANT ALTER SYSTEM ON PARAMETER archive_command TO e",
-            "parameters of the whole server",
+            "parameters that are not every role's",
+        ),
+        (
+            "REVOKE ALTER SYSTEM ON PARAMETER archive_command FROM e; GRANT SET ON PARAMETER session_preload_libraries TO e",
+            "parameters that are not every role's",
         ),
     ] {
         psql(&server, "shop", sql);
         let refused = conductor.refused(&system);
         assert!(refused.cause.contains(word), "{refused}");
     }
-    psql(&server, "shop", "REVOKE ALTER SYSTEM ON PARAMETER archive_command FROM e");
+    psql(&server, "shop", "REVOKE SET ON PARAMETER session_preload_libraries FROM e");
     conductor.open(&system).unwrap_or_else(|failure| panic!("{failure}"));
+    // A library is loaded before the login is asked.
+    let preloading = format!("postgres:///shop?host={folder}&user=e&options=-csession_preload_libraries%3D/none.so");
+    let refused = conductor.refused(&at("postgres", &preloading));
+    assert!(refused.tried.contains("`options`"), "{refused}");
 }

@@ -8,9 +8,9 @@ use model::Value;
 use super::connect::Endpoint;
 use super::url::Address;
 use crate::allowed;
-use crate::postgres::lane::{Client, quote_text};
+use crate::postgres::lane::{AskError, Client, quote_text};
 use crate::server::refusal::ask_failure;
-use load::error::Failure;
+use load::error::{Failure, FailureKind};
 use workloads::permits::Permits;
 
 /// Names of `settings.allowed`.
@@ -63,11 +63,7 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     if !permits.are_bounded() {
         return Ok(());
     }
-    let power = client.query_first_value(&POWER.replace("STRONG", STRONG));
-    let mut power = power.map_err(|error| ask_failure("ask what the role may do", &error))?;
-    if power.is_empty() && may_alter_system(client)? {
-        power = "may set parameters of the whole server, such as the program that archives".to_owned();
-    }
+    let power = ask_power(client).map_err(|error| ask_failure("ask what the role may do", &error))?;
     if power.is_empty() {
         return Ok(());
     }
@@ -76,20 +72,40 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     permits.refuse_strong_login(&address.user, &power, how)
 }
 
-/// Whether the login was granted `ALTER SYSTEM` for some parameter, which PostgreSQL has since version 15.
-fn may_alter_system(client: &mut Client) -> Result<bool, Failure> {
+/// Asks what the login may do beyond a benchmark; empty: nothing. A role may put functions of its own in front of the server's by its
+/// `search_path`, which does not hold within this transaction.
+fn ask_power(client: &mut Client) -> Result<String, AskError> {
+    client.execute("BEGIN; SET LOCAL search_path = pg_catalog")?;
+    let mut power = client.query_first_value(&POWER.replace("STRONG", STRONG))?;
+    if power.is_empty() && may_set_guarded(client)? {
+        power = "may set parameters that are not every role's, such as the libraries of a session".to_owned();
+    }
+    client.execute("COMMIT")?;
+    Ok(power)
+}
+
+/// Whether the login was granted `SET` or `ALTER SYSTEM` for some parameter, which PostgreSQL has since version 15.
+fn may_set_guarded(client: &mut Client) -> Result<bool, AskError> {
     const CATALOG: &str =
-        "SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('pg_catalog.pg_parameter_acl')";
+        "SELECT count(*) FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass('pg_catalog.pg_parameter_acl')";
     const GRANTED: &str = "SELECT count(*) FROM pg_catalog.pg_parameter_acl a, pg_catalog.aclexplode(a.paracl) x WHERE \
-                           x.privilege_type = 'ALTER SYSTEM' AND (x.grantee = 0 OR pg_catalog.pg_has_role(session_user, \
-                           x.grantee, 'MEMBER'))";
+                           x.grantee = 0 OR pg_catalog.pg_has_role(session_user, x.grantee, 'MEMBER')";
     for sql in [CATALOG, GRANTED] {
-        let count = client.query_first_value(sql).map_err(|error| ask_failure("ask what the role may set", &error))?;
-        if count == "0" {
+        if client.query_first_value(sql)? == "0" {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Fails at an agent if a URL sets options of the session: they hold before the login is checked, and may name libraries.
+pub(super) fn refuse_options(address: &Address, permits: &Permits) -> Result<(), Failure> {
+    if !permits.are_bounded() || address.options.is_empty() {
+        return Ok(());
+    }
+    let cause = "they hold before étalon can check what the login may do, and may name a library of the server's host";
+    Err(Failure::new(FailureKind::Permission, "connect with the URL's `options`, or with `PGOPTIONS`", cause)
+        .with_hint("leave them out, and set what the agent permits by the system's `settings`"))
 }
 
 /// Makes a private server's role for a plan's statements, which may use no files or programs.

@@ -366,8 +366,8 @@ const CALLS: &str = "WITH RECURSIVE calls AS (SELECT classid, objid FROM pg_cata
                      SELECT atttypid FROM pg_catalog.pg_attribute WHERE attrelid = t.typrelid AND t.typrelid <> 0 AND attnum > 0) part \
                      WHERE part.type <> 0)";
 
-/// How many indexes and triggers users' tables have, and how many functions and views users have made, and a digest of what they and
-/// the tables' columns, options, rules, policies, defaults and constraints are.
+/// How many indexes and triggers users' tables have, and how many functions and views users have made, and a digest of what they, the
+/// tables' columns, options, places, statistics, rules, policies, defaults and constraints, foreign servers and publications are.
 const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes, ' || count(*) FILTER (WHERE kind = 'trigger') || \
                      ' triggers, ' || count(*) FILTER (WHERE kind = 'function') || ' functions, ' || \
                      count(*) FILTER (WHERE kind = 'view') || ' views, ' || left(pg_catalog.md5(coalesce(pg_catalog.string_agg(what, ',' ORDER BY what), '')), 8) FROM \
@@ -393,7 +393,17 @@ const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes,
                      SELECT 'default', pg_catalog.concat_ws(' ', adrelid, adnum, adbin) FROM pg_catalog.pg_attrdef WHERE oid >= 16384 \
                      UNION ALL \
                      SELECT 'constraint', pg_catalog.concat_ws(' ', conrelid, conname, conbin, confrelid, confupdtype, confdeltype) FROM \
-                     pg_catalog.pg_constraint WHERE contype IN ('c', 'f') AND oid >= 16384) AS found";
+                     pg_catalog.pg_constraint WHERE contype IN ('c', 'f') AND oid >= 16384 UNION ALL \
+                     SELECT 'server', pg_catalog.concat_ws(' ', srvname, srvtype, srvversion, srvoptions) FROM \
+                     pg_catalog.pg_foreign_server UNION ALL \
+                     SELECT 'foreign table', pg_catalog.concat_ws(' ', ftrelid, ftserver, ftoptions) FROM pg_catalog.pg_foreign_table \
+                     UNION ALL \
+                     SELECT 'place', pg_catalog.concat_ws(' ', oid, reltablespace, relreplident, reloptions) FROM pg_catalog.pg_class WHERE \
+                     oid >= 16384 AND relkind IN ('r', 'i', 'p', 'm') AND relpersistence <> 't' UNION ALL \
+                     SELECT 'statistics', pg_catalog.concat_ws(' ', stxrelid, stxname) FROM pg_catalog.pg_statistic_ext UNION ALL \
+                     SELECT 'target', pg_catalog.concat_ws(' ', attrelid, attnum, attstattarget) FROM pg_catalog.pg_attribute WHERE \
+                     attrelid >= 16384 AND attnum > 0 AND attstattarget >= 0 UNION ALL \
+                     SELECT 'publication', pg_catalog.concat_ws(' ', pubname, puballtables) FROM pg_catalog.pg_publication) AS found";
 
 /// Numbers of users' tables and indexes, with a digest of what they, their triggers and the views are: two servers can have it in common.
 const DEFINITIONS: &str = "SELECT 'tables ' || count(*) FILTER (WHERE kind = 'table') || ', indexes ' || \

@@ -204,6 +204,7 @@ impl Server for PostgresServer {
     fn connect_for_plan(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
         let settings = &request.system.settings;
         request.permits.check_settings(settings, &confine::safe_settings(settings))?;
+        confine::refuse_options(&address, &request.permits)?;
         databases::refuse_own_name(&address, request)?;
         let mut endpoint = Endpoint::new(address)?.with_request(request);
         let mut client = endpoint.open_client("")?;

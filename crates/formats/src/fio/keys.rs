@@ -111,3 +111,10 @@ fn key_and_value(name: &str, value: &str) -> (String, Value) {
 fn plain_value(text: &str) -> Value {
     text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Int)
 }
+
+/// Whether a job was limited to a number of bytes or I/Os a second.
+pub(super) fn is_rate_limited(document: &FioDocument, job: &FioJob) -> bool {
+    let limit =
+        ["rate", "rate_iops"].iter().find_map(|name| job.options.get(*name).or_else(|| document.global.get(*name)));
+    limit.is_some_and(|limit| limit.split(',').any(|rate| !["", "0"].contains(&rate.trim())))
+}

@@ -8,11 +8,11 @@ use model::{Direction, Facts, Measurement, Reading, Role, Value};
 
 use super::failure::failure_reason;
 use super::{
-    AggregatedInterval, PgbenchOutcome, PgbenchSummary, SeventhColumn, Summaries, limited, parts, read_entries,
-    read_intervals,
+    AggregatedInterval, PgbenchOutcome, PgbenchSummary, SeventhColumn, Summaries, parts, read_entries, read_intervals,
 };
 use crate::durations::{SampledDurations, latency_measurement, us_of_ms};
 use crate::imported::{OF_SUCCESSES, UNKNOWN_BENCHMARK};
+use crate::limited;
 use crate::reader::{Found, Names, Reader, Reads, has_line};
 use crate::text::shorten_message;
 use crate::versions::{self, SERVER_VERSION};

@@ -4,7 +4,6 @@
 mod aggregate;
 mod failure;
 mod import;
-mod limited;
 mod log;
 mod names;
 mod parts;

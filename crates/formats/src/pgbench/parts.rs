@@ -4,10 +4,10 @@ use model::{Direction, Measurement, Reading, Role, Value};
 
 use super::PgbenchSummary;
 use super::import::script_name;
-use super::limited::rename_limited_throughput;
 use super::summary::{PgbenchPart, PgbenchStatement};
 use crate::ImportedResult;
 use crate::durations::{latency_measurement, us_of_ms};
+use crate::limited::rename_limited;
 
 const SCRIPTS: &str = "pgbench scripts";
 const STATEMENTS: &str = "pgbench statements";
@@ -25,7 +25,7 @@ pub fn part_results(run: &PgbenchSummary, whole: &ImportedResult) -> Vec<Importe
             let mut result = part_result(whole, &script, SCRIPTS);
             result.measurements = script_measurements(part, run);
             if run.lag_ms.is_some() {
-                rename_limited_throughput(&mut result.measurements);
+                rename_limited(&mut result.measurements, &["throughput"]);
             }
             results.push(result);
         }

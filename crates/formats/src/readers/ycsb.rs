@@ -7,6 +7,7 @@ use model::{Role, Value};
 
 use super::figures::{Figures, note_strange, option_value, plain_value, put_key};
 use super::properties::{Properties, phase_and_database};
+use crate::limited::rename_limited;
 use crate::reader::{Found, Input, Names, Reader, Reads, has_line};
 use crate::text::{break_html, numbered_lines};
 use crate::{FormatError, Imported, ImportedResult, places};
@@ -189,6 +190,9 @@ fn run_results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     (whole.keys, whole.places) = (properties.keys.clone(), properties.places.clone());
     whole.elapsed_s = overall.get("RunTime(ms)").map(|ms| ms / 1e3);
     whole.measurements = figures.measurements;
+    if whole.keys.contains_key("target") {
+        rename_limited(&mut whole.measurements, &["throughput"]);
+    }
     results.push(whole);
     for (name, ended) in of_operations {
         let Some(of) = run.sections.get(name) else { continue };

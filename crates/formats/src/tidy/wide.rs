@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::{Direction, Mark, MarkKind, Measurement, Point, Quantity, Reading, Role, Value};
 
 use super::{column_separator, key_value, split_records};
+use crate::between::moment_s;
 use crate::imported::{guess_direction, is_quantile};
 use crate::reader::{Found, Input, Names, READERS, Reader, Reads};
 use crate::secrets::is_secret_name;
@@ -303,14 +304,18 @@ impl Wide {
     /// Where it is a key, each row is a case of its own.
     fn find_time_column(&self, column: usize, meaning: &Meaning) -> Option<&str> {
         let name = self.heading.get(column)?;
+        if matches!(meaning, Meaning::Key) {
+            return None;
+        }
+        let cells = || self.rows.iter().map(|(_, row)| row.get(column).map(String::as_str));
+        let moments: Option<Vec<f64>> = cells().map(|cell| moment_s(cell?)).collect();
+        if let Some(moments) = moments {
+            // A job of each night runs at equal steps, too, and its rows are runs.
+            return rise_steadily(&moments, LONGEST_STEP_S).then_some(name);
+        }
         let (bare, _) = metric_and_unit(name);
-        let is_of_time = !matches!(meaning, Meaning::Key) && TIMES.contains(&bare.to_lowercase().as_str());
-        let times: Option<Vec<f64>> = self.rows.iter().map(|(_, row)| self.parse_figure(row.get(column)?)).collect();
-        let steps: Vec<f64> = times?.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        let rising = steps.iter().filter(|step| **step > 0.0);
-        let first = *rising.clone().next()?;
-        let is_steady = rising.clone().all(|step| (step - first).abs() < 0.1 * first);
-        (is_of_time && is_steady && rising.count() * 4 >= steps.len() * 3 && steps.len() > 2).then_some(name)
+        let times: Option<Vec<f64>> = cells().map(|cell| self.parse_figure(cell?)).collect();
+        (TIMES.contains(&bare.to_lowercase().as_str()) && rise_steadily(&times?, f64::INFINITY)).then_some(name)
     }
 
     /// Counts the columns of each unit that have a name that says nothing of what is measured.
@@ -344,6 +349,22 @@ impl Wide {
         });
         mapped.iter().map(Mapping::to_text).chain(words).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Steps of moments above which rows are runs of their own, in seconds.
+const LONGEST_STEP_S: f64 = 60.0;
+
+/// Whether most times follow each other at multiples of one step, which is at most `longest`; each run may begin again.
+/// A sample may be missing, and whole numbers are rounded.
+fn rise_steadily(times: &[f64], longest: f64) -> bool {
+    let steps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mut rising: Vec<f64> = steps.iter().copied().filter(|step| *step > 0.0).collect();
+    rising.sort_by(f64::total_cmp);
+    let Some(step) = rising.get(rising.len() / 2).copied().filter(|step| *step <= longest) else { return false };
+    let is_whole = times.iter().all(|time| time.fract() == 0.0);
+    let slack = if is_whole && step >= 5.0 { (0.1 * step).max(1.0) } else { 0.1 * step };
+    let steady = rising.iter().filter(|one| (**one - step * (**one / step).round().max(1.0)).abs() <= slack).count();
+    steps.len() > 2 && rising.len() * 4 >= steps.len() * 3 && steady * 10 >= rising.len() * 9
 }
 
 /// Columns that say when a row was measured.

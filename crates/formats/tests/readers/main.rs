@@ -163,6 +163,8 @@ fn ycsb_gives_the_throughput_and_each_operation() {
             .iter()
             .all(|one| one.metric.id != "response_p99" || !matches!(one.reading, Reading::Value(_)))
     );
+    let limited = import_with("ycsb", &YCSB.replacen("-t\n", "-target 500 -t\n", 1));
+    assert!(limited[0].measurements.iter().any(|one| one.metric.id == "limited_throughput"), "{limited:?}");
 }
 
 #[test]

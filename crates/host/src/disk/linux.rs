@@ -17,8 +17,18 @@ pub(super) fn mounts_of(process: &str) -> Result<Vec<Mount>, String> {
 }
 
 /// The kind of storage, where the system says so: Linux does not.
-pub(super) fn backing(_mount: &Mount) -> Option<Backing> {
-    None
+pub(super) fn backing(mount: &Mount) -> Option<Backing> {
+    let behind = file_behind(mount)?;
+    super::is_memory_backed(&behind).is_ok_and(|is_memory| is_memory).then_some(Backing::Memory)
+}
+
+/// The folder that an overlay writes to, or the file behind a loop device.
+fn file_behind(mount: &Mount) -> Option<PathBuf> {
+    let file = match mount.kind.as_str() {
+        "overlay" => mount.options.iter().find_map(|option| option.strip_prefix("upperdir="))?.to_owned(),
+        _ => text::read(device_folder(mount).ok()?.join("loop/backing_file")).ok()?,
+    };
+    Some(PathBuf::from(file)).filter(|file| file.exists())
 }
 
 /// The disk under a mount, with what `/sys` says of it.
@@ -114,7 +124,21 @@ mod tests {
                 Err(reason) => assert!(reason.contains(&mount.source), "{reason}"),
             }
         }
-        assert!(mounts.iter().all(|mount| backing(mount).is_none()));
+    }
+
+    #[test]
+    fn an_overlay_that_writes_to_memory_is_memory() {
+        let overlay = |upper: &str| Mount {
+            kind: "overlay".to_owned(),
+            source: "overlay".to_owned(),
+            options: vec!["rw".to_owned(), format!("upperdir={upper}")],
+            device_number: "0:77".to_owned(),
+            root: "/".to_owned(),
+            mount_point: "/merged".into(),
+        };
+        assert_eq!(backing(&overlay("/dev/shm")), Some(Backing::Memory));
+        assert_eq!(backing(&overlay("/sys")), None);
+        assert_eq!(backing(&overlay("/nothing/is/here")), None);
     }
 
     #[test]

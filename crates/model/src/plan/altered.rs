@@ -24,8 +24,11 @@ pub(super) fn read_system_change(section: &Section<'_>, problems: &mut Problems<
                 undo: read_change_statements(section, UNDO, problems)?,
             };
             if let Some(words) = value.make.iter().find_map(|sql| find_condition_words(sql)) {
-                let message = format!("`{CHANGE}` of {} has `{words}`, so it may change nothing", section.place);
-                let hint = format!("leave `{words}` out: where it does nothing, `{UNDO}` changes what was so before");
+                let message = format!(
+                    "`{CHANGE}` of {} has `{words}`, so that `{UNDO}` may not bring back what was there before",
+                    section.place
+                );
+                let hint = format!("leave `{words}` out: what is there already is then an error, and stays");
                 problems.add(&make.at, message, Some(hint));
                 return None;
             }
@@ -61,10 +64,10 @@ pub(super) fn read_system_change(section: &Section<'_>, problems: &mut Problems<
     None
 }
 
-/// Finds the words by which a statement does nothing where what it makes is there, or what it drops is not.
+/// Finds the words by which a statement does nothing where what it makes is there or what it drops is not, or replaces it.
 fn find_condition_words(sql: &str) -> Option<&'static str> {
     let words = sql.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase();
-    ["IF NOT EXISTS", "IF EXISTS"].into_iter().find(|condition| words.contains(condition))
+    ["IF NOT EXISTS", "IF EXISTS", "OR REPLACE"].into_iter().find(|condition| words.contains(condition))
 }
 
 /// Whether a statement about logins or other servers gives a password as a literal.

@@ -128,7 +128,8 @@ fn named_systems_take_the_place_of_the_plans_own() {
 #[test]
 fn settings_of_systems_that_take_no_part_are_noted() {
     let text = SMALL.replace("[systems.b]", "[systems.b]\nsettings = { x = 1, y = 2 }");
-    let notes = |systems: &[(&str, Option<&str>)]| Plan::parse(&text, "db.toml", &on(systems), &catalog(), 7).unwrap().1;
+    let notes =
+        |systems: &[(&str, Option<&str>)]| Plan::parse(&text, "db.toml", &on(systems), &catalog(), 7).unwrap().1;
     let lost = notes(&[("new", Some("mysql://h/d"))]);
     assert!(lost.iter().any(|note| note.contains("`b` takes no part") && note.contains("(x, y)")), "{lost:?}");
     assert_eq!(notes(&[("b", Some("mysql://h/d"))]), [""; 0]);

@@ -364,11 +364,17 @@ fn device_of<'a>(evidence: &'a Evidence, system: &str) -> Option<(&'a str, &'a s
 fn two_addresses_note(evidence: &Evidence, table: &Table) -> Option<String> {
     let plan = &evidence.header.plan;
     let [a, b] = [&table.a, &table.b].map(|side| plan.system(side).map(|system| system.url.as_str()));
+    let values_of = |fact: &str| {
+        [&table.a, &table.b]
+            .map(|side| evidence.facts.get(side).and_then(|facts| facts.get(&format!("{INSTANCE}{fact}"))))
+    };
     let is_one = model::facts::IDENTIFIERS.iter().any(|fact| {
-        let [a, b] = [&table.a, &table.b]
-            .map(|side| evidence.facts.get(side).and_then(|facts| facts.get(&format!("{INSTANCE}{fact}"))));
+        let [a, b] = values_of(fact);
         a.is_some() && a == b
     });
+    // A physical copy has the identifier of its origin.
+    let [a_started, b_started] = values_of("started");
+    let is_one = is_one && a_started == b_started;
     (is_one && a? != b?).then(|| {
         format!("{} and {} are one server: they differ in what their URLs name, such as the database", table.a, table.b)
     })

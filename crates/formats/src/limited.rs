@@ -1,17 +1,17 @@
-//! Runs that were limited to a rate (`-R`), which pgbench does not print.
+//! Runs that were limited to a rate: their throughput is what was asked for, and says nothing of the system.
 
-use model::{Direction, Measurement, Reading, Role, Value};
+use model::{Direction, Measurement, Role, Value};
 
 use crate::ImportedResult;
 
-/// Marks a result as one of a run whose rate was limited: the rate becomes a key, the throughput is not judged.
-/// The throughput is what was asked for and has a name of its own: in one benchmark a metric has one better way.
+/// Marks a result of pgbench as one of a run whose rate was limited (`-R`), which it does not print: the rate becomes a key, the
+/// throughput is not judged.
 pub fn mark_rate_limited(result: &mut ImportedResult, asked: Option<f64>) {
     result.keys.insert("rate_limited".to_owned(), Value::Text("yes".to_owned()));
     if let Some(rate) = asked.and_then(round_rate) {
         result.keys.insert("rate".to_owned(), Value::Text(format!("about {rate}")));
     }
-    rename_limited_throughput(&mut result.measurements);
+    rename_limited(&mut result.measurements, &["throughput"]);
     result.notes.push(
         "the load was limited to a rate (-R), which pgbench does not print: the key `rate` is rounded from what it was, \
          and the throughput has no verdict"
@@ -19,11 +19,11 @@ pub fn mark_rate_limited(result: &mut ImportedResult, asked: Option<f64>) {
     );
 }
 
-/// Renames the throughput to `limited_throughput`, which is not judged.
-pub fn rename_limited_throughput(measurements: &mut [Measurement]) {
-    for measurement in measurements.iter_mut().filter(|one| one.metric.id == "throughput") {
-        let reading = std::mem::replace(&mut measurement.reading, Reading::Value(0.0));
-        *measurement = Measurement::new("limited_throughput", "tx/s", Direction::Neither, Role::Diagnostic, reading);
+/// Renames rates to `limited_…`, which are not judged: in one benchmark a metric has one better way.
+pub fn rename_limited(measurements: &mut [Measurement], ids: &[&str]) {
+    for measurement in measurements.iter_mut().filter(|one| ids.contains(&one.metric.id.as_str())) {
+        let (id, unit) = (format!("limited_{}", measurement.metric.id), measurement.metric.unit.clone());
+        *measurement = Measurement::new(&id, &unit, Direction::Neither, Role::Diagnostic, measurement.reading.clone());
     }
 }
 
