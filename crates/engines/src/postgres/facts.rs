@@ -398,8 +398,9 @@ const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes,
                      pg_catalog.pg_foreign_server UNION ALL \
                      SELECT 'foreign table', pg_catalog.concat_ws(' ', ftrelid, ftserver, ftoptions) FROM pg_catalog.pg_foreign_table \
                      UNION ALL \
-                     SELECT 'place', pg_catalog.concat_ws(' ', oid, reltablespace, relreplident, reloptions) FROM pg_catalog.pg_class WHERE \
-                     oid >= 16384 AND relkind IN ('r', 'i', 'p', 'm') AND relpersistence <> 't' UNION ALL \
+                     SELECT 'place', pg_catalog.concat_ws(' ', nspname, relname, reltablespace, relreplident, reloptions) FROM \
+                     pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid >= 16384 AND \
+                     relkind IN ('r', 'i', 'p', 'm') AND relpersistence <> 't' UNION ALL \
                      SELECT 'statistics', pg_catalog.concat_ws(' ', stxrelid, stxname) FROM pg_catalog.pg_statistic_ext UNION ALL \
                      SELECT 'target', pg_catalog.concat_ws(' ', attrelid, attnum, attstattarget) FROM pg_catalog.pg_attribute WHERE \
                      attrelid >= 16384 AND attnum > 0 AND attstattarget >= 0 UNION ALL \

@@ -342,5 +342,19 @@ fn promises_are_read_back_from_the_server() {
     }
     client.execute("DROP TABLE public.firm; CREATE TABLE public.firm (x int, y int)").unwrap();
     assert_eq!(read().differences_of_sides(&before), [], "two equal tables with other numbers");
+    let mut before = read();
+    for change in [
+        "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER far FOREIGN DATA WRAPPER w OPTIONS (dbname 'one')",
+        "ALTER SERVER far OPTIONS (SET dbname 'other')",
+        "CREATE STATISTICS public.both ON x, y FROM public.firm",
+        "ALTER TABLE public.firm ALTER x SET STATISTICS 500",
+        "ALTER TABLE public.firm REPLICA IDENTITY FULL",
+    ] {
+        client.execute(change).unwrap();
+        let now = read();
+        let names: Vec<String> = now.changes_since(&before).into_iter().map(|one| one.name).collect();
+        assert_eq!(names, ["instance.indexes_and_triggers"], "{change}");
+        before = now;
+    }
     client.close_and_wait();
 }
