@@ -282,7 +282,8 @@ impl Queue {
             .map(|row| stats::RunValue { round: row.round, value: row.measurement.reading.value().unwrap() });
         let sample = stats::Sample::from_runs(values);
         let estimate = stats::Estimator::Geometric.apply(&sample, stats::Direction::Higher).unwrap();
-        let room = 1.0 + stats::relative_half_width(&sample, 0.95).unwrap();
+        let bias = if metric == model::metric::CAPACITY { model::metric::CAPACITY_BIAS } else { 0.0 };
+        let room = (1.0 + stats::relative_half_width(&sample, 0.95).unwrap()) * (1.0 + bias);
         let short_runs = store.load_points().unwrap().len();
         let (lo, hi) = (estimate / room, estimate * room);
         // Clients are printed as whole numbers, rounded outward.
@@ -334,8 +335,8 @@ fn five_known_knees(is_of_clients: bool) {
     }
     eprintln!("{held} of {all}");
     assert!(off.iter().all(|off| *off <= 0.05), "{off:?}");
-    // Of exact intervals fewer are as good as never seen. Rates near saturation are found too high: see `docs/statistics.md`.
-    assert!(!is_slow || !is_of_clients || held >= 90, "{held} of {all}");
+    // Of exact intervals fewer are as good as never seen.
+    assert!(!is_slow || held * 10 >= all * 9, "{held} of {all}");
 }
 
 #[test]

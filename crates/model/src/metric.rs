@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 pub const FAILED_SHARE: &str = "failed_share";
 /// The highest rate at which a [`Promise`](crate::Promise) is kept.
 pub const CAPACITY: &str = "capacity";
+/// Share by which a [`CAPACITY`] may be found too high on every side alike: late responses come in bursts that short runs seldom meet.
+/// Measured with queues whose capacity is known (`docs/statistics.md`).
+pub const CAPACITY_BIAS: f64 = 0.02;
 /// The hash of a query's answer, 52 bits, with `/` and the query's name appended.
 pub const ANSWER: &str = "answer";
 /// Says how a query's answer differs from the first of the experiment; `/` and the query's name follow.

@@ -4,6 +4,7 @@
 use model::{Metric, Quantity};
 use stats::{Estimator, RunValue, Sample};
 
+use super::judging::half_width_of;
 use super::matching::Matched;
 use super::options::Pairing;
 use super::row::{ChangePoint, Estimate, Scale, Side, stats_direction};
@@ -34,7 +35,7 @@ pub fn fill_compared_figures(
         side.half_width = match found {
             Some(_) => {
                 if rules.unjudgeable_yet().is_none() && side.bound.is_none() {
-                    stats::relative_half_width(&own, rules.level)
+                    half_width_of(metric, &own, rules.level)
                 } else {
                     None
                 }

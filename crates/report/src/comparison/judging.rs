@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::metric::{CAPACITY, CAPACITY_BIAS};
 use model::{Absence, Case, Mark, MarkKind, Metric, NoValue, Quantity, Reading, Role};
 use stats::{RunValue, Sample, Verdict};
 
@@ -370,15 +371,17 @@ pub fn make_side(
         summary: stats::summarise(&sample),
         estimate: rules.estimator.apply(&sample, stats_direction(metric.direction)),
         bound: None,
-        half_width: if rules.unjudgeable_yet().is_none() {
-            stats::relative_half_width(&sample, rules.level)
-        } else {
-            None
-        },
+        half_width: if rules.unjudgeable_yet().is_none() { half_width_of(metric, &sample, rules.level) } else { None },
         runs: readings.points,
         unavailable: readings.unavailable,
     };
     (note_bound(index, side, metric), sample)
+}
+
+/// Computes half the width of an interval of a metric's mean, as a share of it; that of a capacity has room for what is found too high.
+pub fn half_width_of(metric: &Metric, sample: &Sample, level: f64) -> Option<f64> {
+    let share = stats::relative_half_width(sample, level)?;
+    Some(if metric.id == CAPACITY { (1.0 + share) * (1.0 + CAPACITY_BIAS) - 1.0 } else { share })
 }
 
 /// Marks a side of a capacity as a bound if its runs found only that; an interval of what they found holds no capacity.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use model::Metric;
+use model::metric::{CAPACITY, CAPACITY_BIAS};
 
 use super::{GateLine, RowStatus};
 use crate::comparison::{Bound as Capacity, ComparisonSet, Figure, KEY_SYSTEM, Rules, all_figures};
@@ -258,9 +259,12 @@ fn judge_by_bounds(limit: &Limit, value: f64, figure: &Figure, rules: &Rules) ->
         let (have, needed) = (count_noun(values.len(), "run"), MIN_RUNS);
         return (RowStatus::NotCompared, format!("{shown} in {have}, and it takes {needed} to say how sure that is"));
     }
-    let Some(of_runs) = one_sided_bounds(&values, rules.level) else {
+    let Some(mut of_runs) = one_sided_bounds(&values, rules.level) else {
         return (RowStatus::NotCompared, format!("{shown}: its runs give no interval"));
     };
+    if figure.metric.id == CAPACITY {
+        of_runs.0 /= 1.0 + CAPACITY_BIAS;
+    }
     // A capacity that no short run met is known at one end.
     let (lowest, highest) = match side.bound {
         Some(Capacity::Below) => (f64::NEG_INFINITY, of_runs.1),
