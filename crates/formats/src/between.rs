@@ -15,7 +15,7 @@ use crate::loads;
 use crate::sections::Lines;
 pub use file_names::{Counting, without_numbers_of_runs};
 use line::{Line, counted_shapes, distinct_texts};
-pub use times::moment_s;
+pub use times::parse_moment_s;
 
 /// Lines that readers know, and those above them that none does.
 #[derive(Clone, Debug, Default)]

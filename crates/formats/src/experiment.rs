@@ -155,8 +155,8 @@ fn experiment_of<'a>(all: &'a [ResolvedResult<'_>]) -> Option<&'a str> {
     all.iter().all(|(_, result)| result.experiment.as_deref() == Some(first)).then_some(first)
 }
 
-/// When the runs of a system began, in milliseconds since 1970: the first, the last, and how many there were.
-type Begins<'a> = BTreeMap<&'a str, (i64, i64, u32)>;
+/// When the runs of a system began, in milliseconds since 1970. Several results may be of one run.
+type Begins<'a> = BTreeMap<&'a str, BTreeSet<i64>>;
 
 /// Whether all runs of a system began before any of another, in a case or over all of them.
 fn one_side_was_first(all: &[ResolvedResult<'_>]) -> bool {
@@ -166,8 +166,7 @@ fn one_side_was_first(all: &[ResolvedResult<'_>]) -> bool {
         let Some(began) = result.began_unix_ms else { continue };
         let case = cases.entry((&result.benchmark, point_identity(&result.keys))).or_default();
         for begins in [case, &mut whole] {
-            let (first, last, count) = begins.entry(&result.system).or_insert((began, began, 0));
-            (*first, *last, *count) = (began.min(*first), began.max(*last), *count + 1);
+            begins.entry(&result.system).or_default().insert(began);
         }
     }
     // Of single runs one is always the first.
@@ -176,9 +175,10 @@ fn one_side_was_first(all: &[ResolvedResult<'_>]) -> bool {
 
 /// Tests whether one system's first run began after another's last, among systems with several runs.
 fn are_apart(begins: &Begins<'_>) -> bool {
-    let repeated = || begins.values().filter(|(.., count)| *count > 1);
-    let (latest, earliest) = (repeated().map(|one| one.0).max(), repeated().map(|one| one.1).min());
-    latest.zip(earliest).is_some_and(|(latest_first, earliest_last)| latest_first > earliest_last)
+    let repeated = || begins.values().filter(|begins| begins.len() > 1);
+    let latest_first = repeated().filter_map(BTreeSet::first).max();
+    let earliest_last = repeated().filter_map(BTreeSet::last).min();
+    latest_first.zip(earliest_last).is_some_and(|(first, last)| first > last)
 }
 
 /// Names and points of an experiment, in the order of first mention.

@@ -543,7 +543,7 @@ fn make_result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system
     let is_all = side.jobs.len() == document.jobs.len();
     let whole = if is_all { document.sum.as_ref().and_then(of) } else { None };
     result.measurements = measurements_of(&all, whole, &durations, failed);
-    if is_rate_limited(document, first) {
+    if is_rate_limited(document, first, op) {
         rename_limited(&mut result.measurements, &["iops", "bandwidth"]);
     }
     result.measurements.push(failed_share(side, &all, failed));

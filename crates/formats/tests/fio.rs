@@ -271,7 +271,14 @@ fn rates_that_were_asked_for_are_not_judged() {
     };
     assert_eq!(ids(SHORT), ["iops"]);
     assert_eq!(ids(&SHORT.replacen("\"runtime\": \"30\"", "\"rate_iops\": \"1000,\"", 1)), ["limited_iops"]);
-    assert_eq!(ids(&SHORT.replacen("\"runtime\": \"30\"", "\"rate_iops\": \"0\"", 1)), ["iops"]);
+    assert_eq!(
+        ids(&SHORT.replacen("\"runtime\": \"30\"", "\"rate\": \"0\", \"rate_iops\": \"9\"", 1)),
+        ["limited_iops"]
+    );
+    for unlimited in ["0", ",1000"] {
+        let option = format!("\"rate_iops\": \"{unlimited}\"");
+        assert_eq!(ids(&SHORT.replacen("\"runtime\": \"30\"", &option, 1)), ["iops"], "reads: {unlimited}");
+    }
 }
 
 /// What fio prints without `--output-format`, shortened.

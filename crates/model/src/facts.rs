@@ -67,8 +67,8 @@ pub const SETTINGS_READ: &str = "settings_read";
 /// Part of the instance, of a system whose tables are others': what its indexes and triggers are.
 pub const INDEXES_AND_TRIGGERS: &str = "indexes_and_triggers";
 
-/// Numbers of the tables of a system whose tables are others', and of what lies on them, with a digest that is the same for equal
-/// definitions. Sides are compared by it; what changes it in mid-run changes [`INDEXES_AND_TRIGGERS`], too.
+/// Numbers of the tables and indexes of a system whose tables are others', with a digest of most of what defines them, which is equal
+/// for equal tables of two servers. Sides are compared by it; what changes in mid-run is found by [`INDEXES_AND_TRIGGERS`].
 pub const TABLE_DEFINITIONS: &str = "schema";
 
 /// Part of the instance, of a system whose tables are étalon's: what others have put on them that acts on rows or on commits.
@@ -170,8 +170,10 @@ impl Facts {
     /// Lists the facts in which two sides differ: what [`Facts::differences`] lists, and the definitions of others' tables.
     pub fn differences_of_sides(&self, other: &Facts) -> Vec<Difference> {
         let mut differences = self.differences(other);
+        // Servers of other versions write the same definitions otherwise.
         if let (Some(a), Some(b)) = (self.get(TABLE_DEFINITIONS), other.get(TABLE_DEFINITIONS))
             && a != b
+            && self.get("server.version") == other.get("server.version")
         {
             differences.push(Difference {
                 name: TABLE_DEFINITIONS.to_owned(),

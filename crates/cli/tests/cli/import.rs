@@ -505,6 +505,16 @@ fn times_within_files_show_that_one_side_ran_first() {
     let after = compare_fio(&scene, "after", [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]]);
     assert!(after.contains("no verdict (one side ran after the other)"), "{after}");
     let in_turn = compare_fio(&scene, "in_turn", [[0, 2, 4, 6, 8, 10], [1, 3, 5, 7, 9, 11]]);
+    // One call of two directions for each side.
+    for (system, ended_s) in [("c", 15), ("d", 30)] {
+        let both = fio(ended_s, 1_000.0).replace(r#""rw": "read""#, r#""rw": "randrw""#);
+        let read = both.split(r#""read": "#).nth(1).unwrap().split('}').next().unwrap().to_owned() + "}";
+        let both = both.replace(r#""read": "#, &format!(r#""write": {read}, "read": "#));
+        std::fs::write(scene.path().join(format!("{system}.json")), both).unwrap();
+    }
+    scene.etalon(&["import", "c=c.json", "d=d.json", "-o", "single"]).says(0, &[]);
+    let single = scene.etalon(&["compare", "single.etalon"]).stdout;
+    assert!(single.contains("op=write") && !single.contains("ran after the other"), "{single}");
     assert!(in_turn.contains("slower") && !in_turn.contains("no verdict"), "{in_turn}");
 }
 

@@ -229,23 +229,37 @@ fn a_time_series_is_one_run() {
         .says(0, &["the rows are a time series: `second` rises by equal steps"]);
     let compared = scene.etalon(&["compare", "s.etalon"]).stdout;
     assert!(compared.contains("no verdict") && !compared.contains(" faster"), "{compared}");
-    // Moments, with a gap between the systems and a sample that is missing; a job of each night is no series.
-    let rows = |day: u32, clock: &dyn Fn(u32) -> String, system: &str, tps: u32| -> String {
-        (1..12)
-            .filter(|n| *n != 7)
-            .map(|n| format!("{system},2026-11-{:02} {},{}\n", day, clock(n), tps + n % 3))
-            .collect()
+}
+
+/// Whether a table with a column of times is taken for a time series.
+#[track_caller]
+fn is_series(scene: &Scene, name: &str, column: &str, rows: &str) -> bool {
+    scene.write(&format!("{name}.csv"), &format!("system,{column},tps\n{rows}"));
+    let map = [&format!("{column}=ignore"), "--map", "tps=tps:tx/s:higher"];
+    let imported = scene.etalon(&[&["import", &format!("{name}.csv"), "-o", name, "--map"], &map[..]].concat());
+    imported.says(0, &[]).stderr.contains(&format!("the rows are a time series: `{column}` rises by equal steps"))
+}
+
+#[test]
+fn moments_of_samples_are_told_from_those_of_runs() {
+    let scene = Scene::new();
+    let row = |system: &str, day: u32, seconds: u32| {
+        format!("{system},2026-11-{day:02} 10:{:02}:{:02},{}\n", seconds / 60, seconds % 60, 1000 + seconds % 3)
     };
-    let seconds = |n: u32| format!("10:0{}:{:02}", n / 12, n % 12 * 5);
-    let series = format!("{}{}", rows(1, &seconds, "old", 1000), rows(2, &seconds, "new", 1200));
-    let nightly: String = (1..10).map(|n| format!("old,2026-11-0{n} 02:00:00,{}\n", 1000 + n % 3)).collect();
-    for (name, rows, is_series) in [("moments", series, true), ("nightly", nightly, false)] {
-        scene.write(&format!("{name}.csv"), &format!("system,time,tps\n{rows}"));
-        let map = ["--map", "time=ignore", "--map", "tps=tps:tx/s:higher"];
-        let imported = scene.etalon(&[&["import", &format!("{name}.csv"), "-o", name], &map[..]].concat());
-        let said = imported.says(0, &[]).stderr.contains("the rows are a time series: `time` rises by equal steps");
-        assert_eq!(said, is_series, "{name}: {}", imported.stderr);
-    }
+    let of_system = |system: &str, day: u32, step: u32| -> String {
+        (1..12).filter(|n| *n != 7).map(|n| row(system, day, n * step)).collect()
+    };
+    let both = |step: u32| format!("{}{}", of_system("old", 1, step), of_system("new", 2, step));
+    assert!(is_series(&scene, "samples", "time", &both(5)), "with a gap between the systems, and one that is missing");
+    assert!(!is_series(&scene, "runs", "started", &both(30)));
+    let in_turn: String = (0..40).map(|n| row(if n % 2 == 0 { "old" } else { "new" }, 1, n * 8)).collect();
+    assert!(!is_series(&scene, "in_turn", "started", &in_turn));
+    let nightly: String = (1..10).map(|day| row("old", day, 0)).collect();
+    assert!(!is_series(&scene, "nightly", "time", &nightly));
+    let epochs =
+        |step: u32| -> String { (1..20).map(|n| format!("old,{},1000\n", 1_700_000_000 + n * step)).collect() };
+    assert!(!is_series(&scene, "epochs_of_nights", "epoch", &epochs(86_400)));
+    assert!(is_series(&scene, "epochs_of_samples", "epoch", &epochs(5)));
 }
 
 #[test]

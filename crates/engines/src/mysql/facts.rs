@@ -119,9 +119,7 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
     let (name, value) = added.map_err(|error| ask_failure("read the tables' indexes and triggers", &error))?;
     facts.record_instance(name, value);
     if tables == Tables::None {
-        let schema = client
-            .query_first_value(DEFINITIONS)
-            .map_err(|error| ask_failure("read the tables' definitions", &error))?;
+        let schema = digest_definitions(client).map_err(|error| ask_failure("read the tables' definitions", &error))?;
         facts.record_passing(TABLE_DEFINITIONS, schema);
     }
     let engines = table_engines(client, &setting("default_storage_engine"), tables)?;
@@ -343,35 +341,65 @@ fn procedure_body(text: &str) -> Option<&str> {
     text.find("\nBEGIN").map(|start| &text[start..])
 }
 
-/// The column that says whether an index is used: of MySQL 8, and of MariaDB from 10.6 on.
-const USED: &str = "SELECT column_name FROM information_schema.columns WHERE table_schema = 'information_schema' AND \
-                    table_name = 'STATISTICS' AND column_name IN ('IS_VISIBLE', 'IGNORED')";
+/// Columns of `information_schema.statistics` that some releases have alone: whether an index is used, and what it computes.
+const OF_SOME_RELEASES: &str = "SELECT GROUP_CONCAT(column_name ORDER BY column_name) FROM information_schema.columns WHERE \
+                                table_schema = 'information_schema' AND table_name = 'STATISTICS' AND column_name IN \
+                                ('IS_VISIBLE', 'IGNORED', 'EXPRESSION')";
+
+/// A kind of things in a schema.
+struct SchemaPart {
+    /// Name of its query.
+    name: &'static str,
+    /// Its table in `information_schema`, and the column there that names the schema.
+    table: &'static str,
+    schema: &'static str,
+    columns: String,
+}
+
+impl SchemaPart {
+    /// Lists what is read of tables, their columns, indexes and triggers; then of routines and views.
+    fn all(client: &mut Client) -> Result<[SchemaPart; 6], AskError> {
+        let more = client.query_first_value(OF_SOME_RELEASES)?;
+        let more = if more.is_empty() { String::new() } else { format!(", {more}") };
+        let part = |name, table, schema, columns: &str| SchemaPart { name, table, schema, columns: columns.to_owned() };
+        let indexes = format!(
+            "table_name, index_name, seq_in_index, column_name, sub_part, collation, non_unique, index_type{more}"
+        );
+        Ok([
+            part("b", "tables", "table_schema", "table_name, table_type, engine, create_options"),
+            part(
+                "c",
+                "columns",
+                "table_schema",
+                "table_name, column_name, column_type, is_nullable, column_default, collation_name",
+            ),
+            part("i", "statistics", "table_schema", &indexes),
+            part(
+                "t",
+                "triggers",
+                "trigger_schema",
+                "trigger_name, event_object_table, event_manipulation, action_statement",
+            ),
+            part("r", "routines", "routine_schema", "routine_type, routine_name, routine_definition, last_altered"),
+            part("v", "views", "table_schema", "table_name, view_definition"),
+        ])
+    }
+
+    /// Writes the query for their number and a digest of these fields. Rows are put together by XOR, under which equal changes of two
+    /// rows would cancel in a CRC.
+    fn query(&self, fields: &str, condition: &str) -> String {
+        let Self { name, table, columns, schema } = self;
+        format!(
+            "(SELECT COUNT(*) AS n, COALESCE(BIT_XOR(CAST(CONV(LEFT(SHA1(CONCAT_WS(' ', {fields}, {columns})), 16), 16, 10) AS \
+             UNSIGNED)), 0) AS digest FROM information_schema.{table} WHERE {schema} {condition}) {name}"
+        )
+    }
+}
 
 /// Counts indexed columns, triggers, routines and views of all users' databases, with a digest of them and of columns.
 fn digest_schemas(client: &mut Client) -> Result<String, AskError> {
-    let used = client.query_first_value(USED)?;
-    let used = if used.is_empty() { String::new() } else { format!(", {used}") };
-    let of_indexes = format!("table_name, index_name, seq_in_index, column_name, non_unique, index_type{used}");
-    let parts = [
-        ("i", "statistics", "table_schema", of_indexes.as_str()),
-        ("t", "triggers", "trigger_schema", "trigger_name, event_object_table, action_statement"),
-        ("r", "routines", "routine_schema", "routine_type, routine_name, routine_definition, last_altered"),
-        ("v", "views", "table_schema", "table_name, view_definition"),
-        ("b", "tables", "table_schema", "table_name, engine, create_options"),
-        (
-            "c",
-            "columns",
-            "table_schema",
-            "table_name, column_name, column_type, is_nullable, column_default, collation_name",
-        ),
-    ];
-    let tables = parts.map(|(name, table, schema, columns)| {
-        format!(
-            "(SELECT COUNT(*) AS n, COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', {schema}, {columns}))), 0) AS digest FROM \
-             information_schema.{table} WHERE {schema} NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys', \
-             'etalon')) {name}"
-        )
-    });
+    const OF_USERS: &str = "NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys', 'etalon')";
+    let tables = SchemaPart::all(client)?.map(|part| part.query(part.schema, OF_USERS));
     client.query_first_value(&format!(
         "SELECT CONCAT(i.n, ' columns of indexes, ', t.n, ' triggers, ', r.n, ' routines, ', v.n, ' views, ', \
          LOWER(HEX(i.digest ^ t.digest ^ r.digest ^ v.digest ^ b.digest ^ c.digest))) FROM {}",
@@ -379,19 +407,18 @@ fn digest_schemas(client: &mut Client) -> Result<String, AskError> {
     ))
 }
 
-/// Numbers of the tables and indexes of the session's database, with a digest of what they and their triggers are: two databases can
-/// have it in common.
-const DEFINITIONS: &str = "SELECT CONCAT('tables ', b.n, ', indexes ', i.n, ', digest ', LOWER(HEX(b.digest ^ c.digest ^ \
-     i.digest ^ t.digest))) FROM \
-     (SELECT COUNT(*) AS n, COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', 'table', table_name, table_type, engine, create_options))), 0) AS \
-     digest FROM information_schema.tables WHERE table_schema = DATABASE()) b, \
-     (SELECT COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', 'column', table_name, column_name, column_type, is_nullable, collation_name))), 0) \
-     AS digest FROM information_schema.columns WHERE table_schema = DATABASE()) c, \
-     (SELECT COUNT(DISTINCT table_name, index_name) AS n, COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', 'index', table_name, index_name, \
-     seq_in_index, column_name, sub_part, non_unique, index_type))), 0) AS digest FROM information_schema.statistics WHERE \
-     table_schema = DATABASE()) i, \
-     (SELECT COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', 'trigger', trigger_name, event_object_table, event_manipulation, \
-     action_statement))), 0) AS digest FROM information_schema.triggers WHERE trigger_schema = DATABASE()) t";
+/// Counts the tables and indexes of the session's database, with a digest that is equal for equal tables of two databases.
+fn digest_definitions(client: &mut Client) -> Result<String, AskError> {
+    let [tables, columns, indexes, triggers, ..] = SchemaPart::all(client)?;
+    let parts =
+        [tables, columns, indexes, triggers].map(|part| part.query(&format!("'{}'", part.table), "= DATABASE()"));
+    client.query_first_value(&format!(
+        "SELECT CONCAT('tables ', b.n, ', indexes ', (SELECT COUNT(DISTINCT table_name, index_name) FROM \
+         information_schema.statistics WHERE table_schema = DATABASE()), ', digest ', LOWER(HEX(b.digest ^ c.digest ^ \
+         i.digest ^ t.digest))) FROM {}",
+        parts.join(", ")
+    ))
+}
 
 /// Lists the engines of the load's tables: the one that étalon's own are made with, and those that they have.
 fn table_engines(client: &mut Client, default: &str, tables: Tables) -> Result<Vec<String>, Failure> {

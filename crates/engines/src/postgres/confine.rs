@@ -41,7 +41,7 @@ const POWER: &str = "SELECT CASE WHEN r.rolsuper THEN 'is a superuser' WHEN EXIS
                      WHEN EXISTS (SELECT FROM pg_catalog.pg_roles s WHERE s.rolcreaterole AND \
                      pg_catalog.pg_has_role(r.oid, s.oid, 'MEMBER')) THEN 'may make roles, and so give itself any' WHEN \
                      pg_catalog.current_setting('server_version_num')::int >= 110000 AND EXISTS (SELECT FROM \
-                     pg_catalog.pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname IN \
+                     pg_catalog.pg_proc p WHERE p.pronamespace = 'pg_catalog'::pg_catalog.regnamespace AND p.proname IN \
                      ('pg_read_file', 'pg_read_binary_file', 'pg_ls_dir', 'pg_stat_file', 'lo_import', 'lo_export') AND \
                      pg_catalog.has_function_privilege(r.oid, p.oid, 'EXECUTE')) THEN 'may read or write files by a function' \
                      WHEN EXISTS (SELECT FROM pg_catalog.pg_roles s WHERE s.rolname IN (STRONG) \
@@ -72,20 +72,21 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     permits.refuse_strong_login(&address.user, &power, how)
 }
 
-/// Asks what the login may do beyond a benchmark; empty: nothing. A role may put functions of its own in front of the server's by its
-/// `search_path`, which does not hold within this transaction.
+/// Asks what the login may do beyond a benchmark. The text is empty if it may do nothing more.
+/// A role's own `search_path`, which may put its functions in front of the server's, does not hold within this transaction.
+/// After an error the caller drops the session, and with it the transaction.
 fn ask_power(client: &mut Client) -> Result<String, AskError> {
-    client.execute("BEGIN; SET LOCAL search_path = pg_catalog")?;
+    client.execute("BEGIN; SET LOCAL search_path = pg_catalog, pg_temp")?;
     let mut power = client.query_first_value(&POWER.replace("STRONG", STRONG))?;
-    if power.is_empty() && may_set_guarded(client)? {
+    if power.is_empty() && has_granted_parameters(client)? {
         power = "may set parameters that are not every role's, such as the libraries of a session".to_owned();
     }
     client.execute("COMMIT")?;
     Ok(power)
 }
 
-/// Whether the login was granted `SET` or `ALTER SYSTEM` for some parameter, which PostgreSQL has since version 15.
-fn may_set_guarded(client: &mut Client) -> Result<bool, AskError> {
+/// Tests whether the login was granted `SET` or `ALTER SYSTEM` for some parameter, which PostgreSQL has since version 15.
+fn has_granted_parameters(client: &mut Client) -> Result<bool, AskError> {
     const CATALOG: &str =
         "SELECT count(*) FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass('pg_catalog.pg_parameter_acl')";
     const GRANTED: &str = "SELECT count(*) FROM pg_catalog.pg_parameter_acl a, pg_catalog.aclexplode(a.paracl) x WHERE \
@@ -105,7 +106,9 @@ pub(super) fn refuse_options(address: &Address, permits: &Permits) -> Result<(),
     }
     let cause = "they hold before étalon can check what the login may do, and may name a library of the server's host";
     Err(Failure::new(FailureKind::Permission, "connect with the URL's `options`, or with `PGOPTIONS`", cause)
-        .with_hint("leave them out, and set what the agent permits by the system's `settings`"))
+        .with_hint(
+            "leave them out (`PGOPTIONS` where the agent was started), and set what the agent permits by the system's `settings`",
+        ))
 }
 
 /// Makes a private server's role for a plan's statements, which may use no files or programs.

@@ -400,25 +400,29 @@ const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes,
                      UNION ALL \
                      SELECT 'place', pg_catalog.concat_ws(' ', nspname, relname, reltablespace, relreplident, reloptions) FROM \
                      pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid >= 16384 AND \
-                     relkind IN ('r', 'i', 'p', 'm') AND relpersistence <> 't' UNION ALL \
-                     SELECT 'statistics', pg_catalog.concat_ws(' ', stxrelid, stxname) FROM pg_catalog.pg_statistic_ext UNION ALL \
-                     SELECT 'target', pg_catalog.concat_ws(' ', attrelid, attnum, attstattarget) FROM pg_catalog.pg_attribute WHERE \
-                     attrelid >= 16384 AND attnum > 0 AND attstattarget >= 0 UNION ALL \
+                     relkind IN ('r', 'i', 'I', 'p', 'm') AND relpersistence <> 't' UNION ALL \
+                     SELECT 'statistics', pg_catalog.concat_ws(' ', stxrelid, stxname, stxkeys, stxkind) FROM pg_catalog.pg_statistic_ext UNION ALL \
+                     SELECT 'target', pg_catalog.concat_ws(' ', attrelid, attnum, attstattarget) FROM pg_catalog.pg_attribute JOIN \
+                     pg_catalog.pg_class c ON c.oid = attrelid WHERE attrelid >= 16384 AND relpersistence <> 't' AND attnum > 0 AND attstattarget >= 0 UNION ALL \
                      SELECT 'publication', pg_catalog.concat_ws(' ', pubname, puballtables) FROM pg_catalog.pg_publication) AS found";
 
-/// Numbers of users' tables and indexes, with a digest of what they, their triggers and the views are: two servers can have it in common.
+/// Counts users' tables and indexes, with a digest of most of what defines them, equal for equal tables of two servers.
 const DEFINITIONS: &str = "SELECT 'tables ' || count(*) FILTER (WHERE kind = 'table') || ', indexes ' || \
                            count(*) FILTER (WHERE kind = 'index') || ', digest ' || \
                            left(pg_catalog.md5(coalesce(pg_catalog.string_agg(what, ',' ORDER BY what COLLATE \"C\"), '')), 8) FROM \
                            (WITH tables AS (SELECT c.oid, nspname || '.' || relname AS name, relkind, relpersistence, reloptions FROM \
                            pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid >= 16384 AND \
-                           relkind IN ('r', 'p', 'm', 'v') AND relpersistence <> 't' AND nspname <> 'etalon') \
+                           relkind IN ('r', 'p', 'm', 'v') AND relpersistence <> 't' AND nspname <> 'etalon' AND NOT EXISTS (SELECT FROM \
+                           pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND \
+                           d.deptype = 'e')) \
                            SELECT CASE relkind WHEN 'v' THEN 'view' ELSE 'table' END AS kind, pg_catalog.concat_ws(' ', name, relkind, \
                            relpersistence, reloptions, CASE WHEN relkind IN ('v', 'm') THEN pg_catalog.pg_get_viewdef(oid) END) AS what \
                            FROM tables UNION ALL \
                            SELECT 'column', pg_catalog.concat_ws(' ', name, attname, pg_catalog.format_type(atttypid, atttypmod), \
-                           attnotnull) FROM pg_catalog.pg_attribute JOIN tables ON tables.oid = attrelid WHERE attnum > 0 AND \
+                           attnotnull, attcollation) FROM pg_catalog.pg_attribute JOIN tables ON tables.oid = attrelid WHERE attnum > 0 AND \
                            NOT attisdropped UNION ALL \
+                           SELECT 'constraint', pg_catalog.concat_ws(' ', name, conname, pg_catalog.pg_get_constraintdef(k.oid)) FROM \
+                           pg_catalog.pg_constraint k JOIN tables ON tables.oid = conrelid WHERE contype IN ('c', 'f') UNION ALL \
                            SELECT 'index', pg_catalog.concat_ws(' ', pg_catalog.pg_get_indexdef(indexrelid), indisvalid) FROM \
                            pg_catalog.pg_index JOIN tables ON tables.oid = indrelid UNION ALL \
                            SELECT 'trigger', pg_catalog.concat_ws(' ', pg_catalog.pg_get_triggerdef(t.oid), tgenabled) FROM \

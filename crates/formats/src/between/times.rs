@@ -65,14 +65,14 @@ fn is_epoch_seconds(word: &str) -> bool {
     seconds.len() == 10 && seconds.starts_with('1') && seconds.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Reads a moment in seconds since some instant: `2026-11-26 05:09:19.5`, `2026-11-26T05:09:19Z`, `26.11.2026 05:09`, `05:09:19`.
-/// A date without a time of day is none.
-pub fn moment_s(text: &str) -> Option<f64> {
+/// Reads a moment in seconds since a fixed instant of its own time zone: `2026-11-26 05:09:19.5`, `2026-11-26T05:09:19Z`,
+/// `26.11.2026 05:09`, `05:09:19`. A date without a time of day is none.
+pub fn parse_moment_s(text: &str) -> Option<f64> {
     let (date, clock) = match text.trim().split_once([' ', 'T']) {
         Some((date, clock)) => (Some(date), clock),
         None => (None, text.trim()),
     };
-    let clock = clock.split(['+', 'Z', ' ']).next()?.replace(',', ".");
+    let clock = clock.split(['+', '-', 'Z', ' ']).next()?.replace(',', ".");
     let mut seconds = 0.0;
     let parts: Vec<&str> = clock.split(':').collect();
     if !(2..=3).contains(&parts.len()) {
@@ -91,10 +91,13 @@ fn day_number(date: &str) -> Option<f64> {
     let parts: Vec<i64> = date.split(mark).map(|part| part.parse().ok()).collect::<Option<_>>()?;
     let (year, month, day) = match (parts.as_slice(), mark) {
         ([year, month, day], _) if *year > 31 => (*year, *month, *day),
-        ([month, day, year], '/') => (*year, *month, *day),
+        ([month, day, year], '/') if *month <= 12 => (*year, *month, *day),
         ([day, month, year], _) => (*year, *month, *day),
         _ => return None,
     };
+    if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
     let year = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
@@ -107,14 +110,25 @@ mod tests {
 
     #[test]
     fn moments_are_read_in_their_forms() {
-        let step = |from: &str, to: &str| moment_s(to).unwrap() - moment_s(from).unwrap();
+        let step = |from: &str, to: &str| parse_moment_s(to).unwrap() - parse_moment_s(from).unwrap();
         assert_eq!(step("2026-02-28 23:59:55", "2026-03-01 00:00:00"), 5.0);
         assert_eq!(step("2024-02-28T23:59:55Z", "2024-03-01T00:00:00Z"), 86_405.0);
         assert_eq!(step("31.12.2026 23:59", "01.01.2027 00:00"), 60.0);
         assert_eq!(step("12/31/2026 23:59:59,5", "1/1/2027 0:00:00"), 0.5);
         assert_eq!(step("10:00:05", "10:00:10"), 5.0);
-        for none in ["2026-11-26", "26", "4:5:6:7", "run 1", "10:99:00", ""] {
-            assert_eq!(moment_s(none), None, "{none}");
+        assert_eq!(step("26/11/2026 23:59:59", "27/11/2026 00:00:00"), 1.0);
+        assert_eq!(step("2026-11-01T10:00:00-05:00", "2026-11-01T10:00:01-05:00"), 1.0);
+        for none in [
+            "2026-11-26",
+            "26",
+            "4:5:6:7",
+            "run 1",
+            "10:99:00",
+            "",
+            "9223372036854775807-01-01 00:00:00",
+            "2026-9223372036854775807-01 00:00:00",
+        ] {
+            assert_eq!(parse_moment_s(none), None, "{none}");
         }
     }
 }

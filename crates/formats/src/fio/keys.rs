@@ -112,9 +112,14 @@ fn plain_value(text: &str) -> Value {
     text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Int)
 }
 
-/// Whether a job was limited to a number of bytes or I/Os a second.
-pub(super) fn is_rate_limited(document: &FioDocument, job: &FioJob) -> bool {
-    let limit =
-        ["rate", "rate_iops"].iter().find_map(|name| job.options.get(*name).or_else(|| document.global.get(*name)));
-    limit.is_some_and(|limit| limit.split(',').any(|rate| !["", "0"].contains(&rate.trim())))
+/// Tests whether a job's direction was limited to a number of bytes or I/Os a second. `1m,2m` limits reads, then writes; one value both.
+pub(super) fn is_rate_limited(document: &FioDocument, job: &FioJob, op: &str) -> bool {
+    let at = ["read", "write", "trim"].iter().position(|known| *known == op).unwrap_or(0);
+    let options =
+        ["rate", "rate_iops"].iter().filter_map(|name| job.options.get(*name).or_else(|| document.global.get(*name)));
+    let mut limits = options.filter_map(|option| match option.split(',').collect::<Vec<_>>().as_slice() {
+        [both] => Some(both.trim().to_owned()),
+        each => each.get(at).map(|limit| limit.trim().to_owned()),
+    });
+    limits.any(|limit| !["", "0"].contains(&limit.as_str()))
 }

@@ -199,7 +199,9 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
     insert_number(&mut result, "clients", Some(u64::from(log.clients)));
     result.elapsed_s = Some(log.span_s());
     // Its first transaction ended a moment later than it began.
-    result.began_unix_ms = log.first_us.and_then(|us| i64::try_from(us / 1_000).ok());
+    // Old builds for Windows write 0.
+    result.began_unix_ms =
+        log.first_us.and_then(|us| i64::try_from(us / 1_000).ok()).filter(|ms| *ms >= 1_000 * YEAR_2000 as i64);
     result.measurements.push(throughput_measurement(log.rate_per_s(), "the log spans no time"));
     result.measurements.extend(log.durations.make_latency_measurements(log.not_succeeded()));
     result.measurements.extend(count_measurements(log));
@@ -359,7 +361,8 @@ pub fn import_aggregates(runs: &[AggregateRun<'_>]) -> Vec<Imported> {
 fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
     let log = run.log;
     let mut result = ImportedResult::new(run.system, BENCHMARK);
-    result.began_unix_ms = span_s(log).and_then(|(first, _)| i64::try_from(first).ok()?.checked_mul(1_000));
+    let began_s = span_s(log).map(|(first, _)| first).filter(|first| *first >= YEAR_2000);
+    result.began_unix_ms = began_s.and_then(|first| i64::try_from(first).ok()?.checked_mul(1_000));
     let transactions = log.succeeded();
     result.measurements.push(log.failed_share(zero));
     result

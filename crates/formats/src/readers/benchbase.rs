@@ -65,7 +65,7 @@ fn summary_result(json: &Json, system: &str) -> ImportedResult {
     if state.is_some() {
         return result;
     }
-    result.began_unix_ms = json.get("Start timestamp (milliseconds)").and_then(Json::as_i64);
+    result.began_unix_ms = json.get("Start timestamp (milliseconds)").and_then(Json::as_i64).filter(|ms| *ms > 0);
     result.elapsed_s = json.get("Elapsed Time (nanoseconds)").and_then(json_number).map(|ns| ns / 1e9);
     let (throughput, goodput) =
         (json.get(THROUGHPUT).and_then(json_number), json.get("Goodput (requests/second)").and_then(json_number));

@@ -190,7 +190,7 @@ fn run_results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     (whole.keys, whole.places) = (properties.keys.clone(), properties.places.clone());
     whole.elapsed_s = overall.get("RunTime(ms)").map(|ms| ms / 1e3);
     whole.measurements = figures.measurements;
-    if whole.keys.contains_key("target") {
+    if whole.keys.get("target").is_some_and(|target| target.to_string() != "0") {
         rename_limited(&mut whole.measurements, &["throughput"]);
     }
     results.push(whole);

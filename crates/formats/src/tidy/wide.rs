@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Direction, Mark, MarkKind, Measurement, Point, Quantity, Reading, Role, Value};
 
 use super::{column_separator, key_value, split_records};
-use crate::between::moment_s;
+use crate::between::parse_moment_s;
 use crate::imported::{guess_direction, is_quantile};
 use crate::reader::{Found, Input, Names, READERS, Reader, Reads};
 use crate::secrets::is_secret_name;
@@ -301,21 +301,57 @@ impl Wide {
     }
 
     /// Gives the name of a column of times that rise by equal steps within each run: its rows are no runs.
-    /// Where it is a key, each row is a case of its own.
-    fn find_time_column(&self, column: usize, meaning: &Meaning) -> Option<&str> {
+    /// Where it is a key, each row is a case of its own, and where it is judged, it is no clock.
+    fn find_time_column(&self, column: usize, meanings: &[Meaning]) -> Option<&str> {
         let name = self.heading.get(column)?;
-        if matches!(meaning, Meaning::Key) {
+        if matches!(
+            &meanings[column],
+            Meaning::Key | Meaning::Metric { direction: Direction::Higher | Direction::Lower, .. }
+        ) {
             return None;
         }
         let cells = || self.rows.iter().map(|(_, row)| row.get(column).map(String::as_str));
-        let moments: Option<Vec<f64>> = cells().map(|cell| moment_s(cell?)).collect();
-        if let Some(moments) = moments {
-            // A job of each night runs at equal steps, too, and its rows are runs.
-            return rise_steadily(&moments, LONGEST_STEP_S).then_some(name);
+        if let Some(moments) = cells().map(|cell| parse_moment_s(cell?)).collect::<Option<Vec<f64>>>() {
+            return self.rise_steadily(&moments, meanings, 1.0).then_some(name);
         }
         let (bare, _) = metric_and_unit(name);
-        let times: Option<Vec<f64>> = cells().map(|cell| self.parse_figure(cell?)).collect();
-        (TIMES.contains(&bare.to_lowercase().as_str()) && rise_steadily(&times?, f64::INFINITY)).then_some(name)
+        if !TIMES.contains(&bare.to_lowercase().as_str()) {
+            return None;
+        }
+        let times: Vec<f64> = cells().map(|cell| self.parse_figure(cell?)).collect::<Option<_>>()?;
+        // Numbers that are seconds or milliseconds since 1970 are moments.
+        let unit = match times.first().copied()? {
+            first if first >= 1e12 => 1e3,
+            first if first >= 1e9 => 1.0,
+            _ => f64::INFINITY,
+        };
+        self.rise_steadily(&times, meanings, unit).then_some(name)
+    }
+
+    /// Tests whether the times of neighbouring rows of one system and case follow each other by one step. A sample may be missing, and
+    /// whole numbers are rounded. Moments, of which `unit` are a second, may be those of runs if the steps are long.
+    fn rise_steadily(&self, times: &[f64], meanings: &[Meaning], unit: f64) -> bool {
+        let case = |row: &[String]| -> Vec<String> {
+            let of_case = |meaning: &Meaning| matches!(meaning, Meaning::System | Meaning::Benchmark | Meaning::Key);
+            row.iter().zip(meanings).filter(|(_, meaning)| of_case(meaning)).map(|(cell, _)| cell.clone()).collect()
+        };
+        let cases: Vec<Vec<String>> = self.rows.iter().map(|(_, row)| case(row)).collect();
+        let within = times.windows(2).zip(cases.windows(2)).filter(|(_, cases)| cases[0] == cases[1]);
+        let mut steps: Vec<f64> = within.map(|(times, _)| times[1] - times[0]).filter(|step| *step > 0.0).collect();
+        steps.sort_by(f64::total_cmp);
+        let Some(step) = steps.get(steps.len() / 2).copied() else { return false };
+        let longest = if steps.len() < MANY_STEPS { LONGEST_STEP_S } else { LONGEST_OF_MANY_S };
+        let is_whole = times.iter().all(|time| time.fract() == 0.0);
+        let slack = if is_whole && step >= 8.0 { (0.1 * step).max(1.0) } else { 0.1 * step };
+        let is_near = |one: f64, multiple: f64| (one - multiple * step).abs() <= slack;
+        let single = steps.iter().filter(|one| is_near(**one, 1.0)).count();
+        let few = steps.iter().filter(|one| is_near(**one, 2.0) || is_near(**one, 3.0)).count();
+        let all = times.len() - 1;
+        all > 2
+            && (unit.is_infinite() || step <= longest * unit)
+            && steps.len() * 4 >= all * 3
+            && (single + few) * 10 >= steps.len() * 9
+            && few * 8 <= steps.len()
     }
 
     /// Counts the columns of each unit that have a name that says nothing of what is measured.
@@ -351,21 +387,11 @@ impl Wide {
     }
 }
 
-/// Steps of moments above which rows are runs of their own, in seconds.
-const LONGEST_STEP_S: f64 = 60.0;
-
-/// Whether most times follow each other at multiples of one step, which is at most `longest`; each run may begin again.
-/// A sample may be missing, and whole numbers are rounded.
-fn rise_steadily(times: &[f64], longest: f64) -> bool {
-    let steps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let mut rising: Vec<f64> = steps.iter().copied().filter(|step| *step > 0.0).collect();
-    rising.sort_by(f64::total_cmp);
-    let Some(step) = rising.get(rising.len() / 2).copied().filter(|step| *step <= longest) else { return false };
-    let is_whole = times.iter().all(|time| time.fract() == 0.0);
-    let slack = if is_whole && step >= 5.0 { (0.1 * step).max(1.0) } else { 0.1 * step };
-    let steady = rising.iter().filter(|one| (**one - step * (**one / step).round().max(1.0)).abs() <= slack).count();
-    steps.len() > 2 && rising.len() * 4 >= steps.len() * 3 && steady * 10 >= rising.len() * 9
-}
+/// The longest step of a series of moments, in seconds: runs take longer.
+const LONGEST_STEP_S: f64 = 10.0;
+/// The longest one of at least [`MANY_STEPS`] steps.
+const LONGEST_OF_MANY_S: f64 = 60.0;
+const MANY_STEPS: usize = 60;
 
 /// Columns that say when a row was measured.
 const TIMES: [&str; 10] = ["time", "t", "second", "seconds", "sec", "s", "elapsed", "timestamp", "ts", "epoch"];
@@ -513,7 +539,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
         }
         imported.results.extend(row_results(&table, (*line, row), &meanings, input)?);
     }
-    if let Some(name) = (0..table.heading.len()).find_map(|column| table.find_time_column(column, &meanings[column])) {
+    if let Some(name) = (0..table.heading.len()).find_map(|column| table.find_time_column(column, &meanings)) {
         let why = format!("the rows are a time series: `{name}` rises by equal steps");
         imported
             .results

@@ -16,19 +16,29 @@ pub(super) fn mounts_of(process: &str) -> Result<Vec<Mount>, String> {
     Ok(parse_mountinfo(&text::read(format!("/proc/{process}/mountinfo"))?))
 }
 
-/// The kind of storage, where the system says so: Linux does not.
+/// Finds memory behind an overlay or a loop device; `None` otherwise.
 pub(super) fn backing(mount: &Mount) -> Option<Backing> {
-    let behind = file_behind(mount)?;
-    super::is_memory_backed(&behind).is_ok_and(|is_memory| is_memory).then_some(Backing::Memory)
+    is_in_memory(mount, DEEPEST).then_some(Backing::Memory)
 }
 
-/// The folder that an overlay writes to, or the file behind a loop device.
+/// Layers that are followed: a recorded path may lead back to its own mount.
+const DEEPEST: u32 = 8;
+
+/// Tests whether an overlay or a loop device lies on a file system in memory, within so many layers.
+fn is_in_memory(mount: &Mount, layers: u32) -> bool {
+    let Some(file) = file_behind(mount).filter(|_| layers > 0) else { return false };
+    let below = super::nearest_existing(&file).ok().and_then(|place| super::mount_of(&place).ok());
+    below.is_some_and(|below| super::MEMORY.contains(&below.kind.as_str()) || is_in_memory(&below, layers - 1))
+}
+
+/// Finds the folder that an overlay writes to, or the file behind a loop device.
 fn file_behind(mount: &Mount) -> Option<PathBuf> {
     let file = match mount.kind.as_str() {
         "overlay" => mount.options.iter().find_map(|option| option.strip_prefix("upperdir="))?.to_owned(),
         _ => text::read(device_folder(mount).ok()?.join("loop/backing_file")).ok()?,
     };
-    Some(PathBuf::from(file)).filter(|file| file.exists())
+    let file = PathBuf::from(file.trim_end_matches(" (deleted)"));
+    file.is_absolute().then_some(file)
 }
 
 /// The disk under a mount, with what `/sys` says of it.
@@ -136,9 +146,11 @@ mod tests {
             root: "/".to_owned(),
             mount_point: "/merged".into(),
         };
-        assert_eq!(backing(&overlay("/dev/shm")), Some(Backing::Memory));
+        if crate::disk::is_memory_backed(Path::new("/dev/shm")).unwrap() {
+            assert_eq!(backing(&overlay("/dev/shm/not/there/yet")), Some(Backing::Memory));
+        }
         assert_eq!(backing(&overlay("/sys")), None);
-        assert_eq!(backing(&overlay("/nothing/is/here")), None);
+        assert_eq!(backing(&overlay("dev/shm")), None, "a relative path is not of this process");
     }
 
     #[test]

@@ -23,7 +23,10 @@ pub(super) fn read_system_change(section: &Section<'_>, problems: &mut Problems<
                 make: read_change_statements(section, CHANGE, problems)?,
                 undo: read_change_statements(section, UNDO, problems)?,
             };
-            if let Some(words) = value.make.iter().find_map(|sql| find_condition_words(sql)) {
+            // What replaces may be replaced again.
+            let is_replaced = value.undo.iter().any(|sql| find_condition_words(sql) == Some("OR REPLACE"));
+            let words = value.make.iter().find_map(|sql| find_condition_words(sql));
+            if let Some(words) = words.filter(|words| *words != "OR REPLACE" || !is_replaced) {
                 let message = format!(
                     "`{CHANGE}` of {} has `{words}`, so that `{UNDO}` may not bring back what was there before",
                     section.place
@@ -64,10 +67,13 @@ pub(super) fn read_system_change(section: &Section<'_>, problems: &mut Problems<
     None
 }
 
+const CREATE_OR_REPLACE: &str = "CREATE OR REPLACE";
+
 /// Finds the words by which a statement does nothing where what it makes is there or what it drops is not, or replaces it.
 fn find_condition_words(sql: &str) -> Option<&'static str> {
     let words = sql.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase();
-    ["IF NOT EXISTS", "IF EXISTS", "OR REPLACE"].into_iter().find(|condition| words.contains(condition))
+    let conditions = ["IF NOT EXISTS", "IF EXISTS"].into_iter().find(|condition| words.contains(condition));
+    conditions.or(words.starts_with(CREATE_OR_REPLACE).then_some("OR REPLACE"))
 }
 
 /// Whether a statement about logins or other servers gives a password as a literal.

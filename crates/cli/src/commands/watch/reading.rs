@@ -73,7 +73,7 @@ impl Watched {
     pub fn time_taken(&self, now_unix_ms: i64) -> Option<Duration> {
         let starts = || self.evidence.runs.iter().filter_map(|run| Some((run, self.evidence.began_unix_ms(run)?)));
         let first = starts().map(|(_, start)| start).min()?;
-        let last = starts().map(|(run, start)| start + (run.elapsed_s * 1e3) as i64).max()?;
+        let last = starts().map(|(run, start)| start.saturating_add((run.elapsed_s * 1e3) as i64)).max()?;
         let until = if self.course() == Course::Running { now_unix_ms } else { last };
         Some(time_between(first, until))
     }

@@ -122,6 +122,16 @@ fn changed_indexes_and_triggers_are_a_change() {
         assert_eq!(sides, ["schema"], "{change}");
         before = now;
     }
+    // The same change of two tables.
+    server.run("CREATE TABLE shop.u (id INT) ENGINE=InnoDB");
+    server.run("CREATE TABLE shop.v (id INT) ENGINE=InnoDB");
+    let both = read();
+    server.run("ALTER TABLE shop.u ENGINE=MyISAM");
+    server.run("ALTER TABLE shop.v ENGINE=MyISAM");
+    let now = read();
+    assert!(now.changes_since(&both).iter().any(|one| one.name == "instance.indexes_and_triggers"));
+    assert!(now.differences_of_sides(&both).iter().any(|one| one.name == "schema"));
+    server.run("DROP TABLE shop.u, shop.v");
     server.run("DROP TABLE shop.t");
     server.run("CREATE TABLE shop.t (id INT, other INT)");
     server.run("CREATE TRIGGER shop.noted BEFORE INSERT ON shop.t FOR EACH ROW SET @noted = 1");
