@@ -357,8 +357,8 @@ struct SchemaPart {
 }
 
 impl SchemaPart {
-    /// Lists what is read of tables, their columns, indexes and triggers; then of routines and views.
-    fn all(client: &mut Client) -> Result<[SchemaPart; 6], AskError> {
+    /// Lists what is read of tables, their columns, indexes, constraints and triggers; then of routines and views.
+    fn all(client: &mut Client) -> Result<[SchemaPart; 7], AskError> {
         let more = client.query_first_value(OF_SOME_RELEASES)?;
         let more = if more.is_empty() { String::new() } else { format!(", {more}") };
         let part = |name, table, schema, columns: &str| SchemaPart { name, table, schema, columns: columns.to_owned() };
@@ -374,6 +374,7 @@ impl SchemaPart {
                 "table_name, column_name, column_type, is_nullable, column_default, collation_name",
             ),
             part("i", "statistics", "table_schema", &indexes),
+            part("k", "table_constraints", "table_schema", "table_name, constraint_name, constraint_type"),
             part(
                 "t",
                 "triggers",
@@ -402,20 +403,20 @@ fn digest_schemas(client: &mut Client) -> Result<String, AskError> {
     let tables = SchemaPart::all(client)?.map(|part| part.query(part.schema, OF_USERS));
     client.query_first_value(&format!(
         "SELECT CONCAT(i.n, ' columns of indexes, ', t.n, ' triggers, ', r.n, ' routines, ', v.n, ' views, ', \
-         LOWER(HEX(i.digest ^ t.digest ^ r.digest ^ v.digest ^ b.digest ^ c.digest))) FROM {}",
+         LOWER(HEX(i.digest ^ k.digest ^ t.digest ^ r.digest ^ v.digest ^ b.digest ^ c.digest))) FROM {}",
         tables.join(", ")
     ))
 }
 
 /// Counts the tables and indexes of the session's database, with a digest that is equal for equal tables of two databases.
 fn digest_definitions(client: &mut Client) -> Result<String, AskError> {
-    let [tables, columns, indexes, triggers, ..] = SchemaPart::all(client)?;
-    let parts =
-        [tables, columns, indexes, triggers].map(|part| part.query(&format!("'{}'", part.table), "= DATABASE()"));
+    let [tables, columns, indexes, constraints, triggers, ..] = SchemaPart::all(client)?;
+    let parts = [tables, columns, indexes, constraints, triggers]
+        .map(|part| part.query(&format!("'{}'", part.table), "= DATABASE()"));
     client.query_first_value(&format!(
         "SELECT CONCAT('tables ', b.n, ', indexes ', (SELECT COUNT(DISTINCT table_name, index_name) FROM \
          information_schema.statistics WHERE table_schema = DATABASE()), ', digest ', LOWER(HEX(b.digest ^ c.digest ^ \
-         i.digest ^ t.digest))) FROM {}",
+         i.digest ^ k.digest ^ t.digest))) FROM {}",
         parts.join(", ")
     ))
 }

@@ -132,6 +132,13 @@ fn changed_indexes_and_triggers_are_a_change() {
     assert!(now.changes_since(&both).iter().any(|one| one.name == "instance.indexes_and_triggers"));
     assert!(now.differences_of_sides(&both).iter().any(|one| one.name == "schema"));
     server.run("DROP TABLE shop.u, shop.v");
+    server.run("CREATE TABLE shop.parent (id INT PRIMARY KEY)");
+    server.run("CREATE TABLE shop.child (id INT, KEY (id))");
+    let without = read();
+    server.run("ALTER TABLE shop.child ADD FOREIGN KEY (id) REFERENCES shop.parent (id)");
+    assert_eq!(read().changes_since(&without).len(), 1, "a foreign key on an index that is there");
+    server.run("DROP TABLE shop.child");
+    server.run("DROP TABLE shop.parent");
     server.run("DROP TABLE shop.t");
     server.run("CREATE TABLE shop.t (id INT, other INT)");
     server.run("CREATE TRIGGER shop.noted BEFORE INSERT ON shop.t FOR EACH ROW SET @noted = 1");
