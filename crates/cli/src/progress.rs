@@ -106,12 +106,19 @@ impl<'a> Progress<'a> {
 }
 
 impl Observer for Progress<'_> {
-    /// Prints which reactor makes the load, once and when it changes.
-    fn system_known(&mut self, _name: &str, facts: &Facts) {
+    /// Prints which reactor makes the load, once and when it changes, and whether the system's commits wait for the disk.
+    fn system_known(&mut self, name: &str, facts: &Facts) {
         let reactor = facts.get("client.reactor");
         if let Some(kind) = reactor.filter(|kind| self.reactor.as_deref() != Some(kind)) {
             self.reactor = Some(kind.to_owned());
             self.print_above_bar(&format!("reactor: {kind}"));
+        }
+        if let Some(durability) = facts.durability() {
+            self.print_above_bar(&format!(
+                "{name}: commits {} ({})",
+                durability.tier.commit_words(),
+                durability.because
+            ));
         }
     }
 
@@ -153,7 +160,7 @@ impl Observer for Progress<'_> {
         if let Some(bar) = &self.bar {
             bar.set_length(progress.planned as u64);
             bar.set_position(progress.done as u64);
-            bar.set_prefix(clock_text(progress.left));
+            bar.set_prefix(estimate_text(progress.left));
             bar.set_message(clean_text(&self.running));
         }
     }
@@ -255,7 +262,7 @@ fn loading_text(progress: &TablesProgress<'_>) -> String {
     }
     let left = left.map(|left| match left.as_secs() {
         seconds @ ..120 => format!(", about {seconds} s left"),
-        _ => format!(", about {} left", clock_text(left)),
+        _ => format!(", about {} left", estimate_text(left)),
     });
     let left = left.unwrap_or_default();
     let of = match rows {
@@ -313,11 +320,11 @@ fn figure_text(value: f64) -> String {
     }
 }
 
-/// Writes a length of time as `1:05` or `1:02:05`.
-pub fn clock_text(left: Duration) -> String {
-    let seconds = left.as_secs();
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+/// Writes an estimate of time with its units: `16 s`, `7 min 40 s`, and from an hour on in whole minutes, `1 h 2 min`.
+pub fn estimate_text(time: Duration) -> String {
+    let seconds = time.as_secs().max(1);
+    let seconds = if seconds < 3_600 { seconds } else { seconds.next_multiple_of(60) };
+    model::duration::spaced_text(Duration::from_secs(seconds))
 }
 
 /// Writes a row's standing, name and figures, wrapped to the width.
@@ -359,7 +366,7 @@ mod tests {
         };
         let begin = "loading order entry, 10 warehouses: ";
         assert_eq!(of(2_150_000, 5_000_000, Some(20)), format!("{begin}43 % of 5.0 million rows, about 20 s left"));
-        assert!(of(1, 5_000_000, Some(3_725)).ends_with(": 0 % of 5.0 million rows, about 1:02:05 left"));
+        assert!(of(1, 5_000_000, Some(3_725)).ends_with(": 0 % of 5.0 million rows, about 1 h 3 min left"));
         assert_eq!(of(0, 700_000, None), format!("{begin}0 % of 700000 rows"));
         assert_eq!(of(700_000, 700_000, Some(0)), format!("{begin}keys, indexes and checks"));
     }

@@ -133,6 +133,43 @@ pub fn check_stores(verb: &str, arguments: &[String], printer: Printer) -> Resul
     Ok(kept)
 }
 
+/// Refuses a baseline that is no store, and says what to type.
+///
+/// # Errors
+/// It is a folder, a file of another tool, or not there.
+pub fn check_baseline(baseline: &str, candidate: &Side, printer: Printer) -> Result<(), CliError> {
+    if is_store(&Side::parse(baseline).store) {
+        return Ok(());
+    }
+    if Path::new(baseline).exists() || is_url(baseline) {
+        return check_stores("gate", &[baseline.to_owned()], printer).map(drop);
+    }
+    let what = format!("there is no store `{baseline}`: a baseline is the store of an earlier run");
+    Err(CliError::user_error(what).with_hint(line_with_baseline(&candidate.store, baseline)))
+}
+
+/// Says which line judges a store by a baseline; where that is no store, by the one before it in the store's folder.
+pub fn line_with_baseline(store: &Path, baseline: &str) -> String {
+    let candidate = store.display().to_string();
+    if Side::parse(baseline).is_store() {
+        return format!("type `{}`", typed_line(&["gate", &candidate, "--baseline", baseline]));
+    }
+    let folder = store.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let finished = finished_stores(folder);
+    let at = finished.iter().position(|other| other.file_name() == store.file_name());
+    match finished.get(at.map_or(0, |at| at + 1)) {
+        Some(older) => {
+            let older = older.display().to_string();
+            format!("type `{}` for the one before it", typed_line(&["gate", &candidate, "--baseline", &older]))
+        }
+        None => format!(
+            "`{}` holds no earlier store: type `{}` with one from elsewhere",
+            folder.display(),
+            typed_line(&["gate", &candidate, "--baseline", &format!("OLD.{EXTENSION}")])
+        ),
+    }
+}
+
 /// Makes the error for several folders of stores: the newest finished store of each is compared.
 fn newest_of_folders(verb: &str, folders: &[String]) -> CliError {
     let names = folders.iter().map(|folder| format!("`{folder}`")).collect::<Vec<_>>().join(" and ");

@@ -193,6 +193,12 @@ impl Registry {
         engine.data_directory(&system)
     }
 
+    /// Bytes of a system's data that are there, if they are known without connecting.
+    pub fn stored_bytes(&self, system: &SystemPlan) -> Option<u64> {
+        let (engine, system) = self.resolve_system(system).ok()?;
+        engine.stored_bytes(&system)
+    }
+
     /// How durable a system's commits are by its plan alone, if that says so, without connecting.
     pub fn durability_of_plan(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
         let (engine, system) = self.resolve_system(system).ok()?;

@@ -399,6 +399,13 @@ pub fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
     Some(folder_of_file(&path_from_url(system).ok()?).to_owned())
 }
 
+/// Returns the size of a system's database with its write-ahead log, for `Engine::stored_bytes`.
+pub fn stored_bytes(system: &SystemPlan) -> Option<u64> {
+    let path = path_from_url(system).ok()?;
+    let log_bytes = fs::metadata(companion_path(&path, "-wal")).map_or(0, |log| log.len());
+    Some(fs::metadata(&path).ok()?.len() + log_bytes)
+}
+
 /// Fails if the load asks for a pipeline or for reconnects; `product` is what a person calls the engine.
 ///
 /// # Errors

@@ -29,6 +29,16 @@ impl DurabilityTier {
             DurabilityTier::Durable => "durable",
         }
     }
+
+    /// Says what commits do, as a clause behind their name: `wait until they are on disk`.
+    pub fn commit_words(self) -> &'static str {
+        match self {
+            DurabilityTier::Memory => "are in memory alone, and end with the process",
+            DurabilityTier::Unsafe => "do not wait for the disk, and a power cut can corrupt the database",
+            DurabilityTier::Delayed => "do not wait for the disk, and a power cut can lose the last of them",
+            DurabilityTier::Durable => "wait until they are on disk",
+        }
+    }
 }
 
 impl fmt::Display for DurabilityTier {

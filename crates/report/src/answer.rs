@@ -21,7 +21,7 @@ use crate::comparison::{
 use crate::labels::{is_capacity, metric_name};
 use crate::number::{Script, count_noun, failed_share_text, percent_text};
 use crate::text::{clean_text, clip_to_width, wrap_to_width};
-use counts::VerdictCounts;
+use counts::{VerdictCounts, outcomes_in_words};
 pub use names::side_names;
 use names::{NAME, quote_name};
 use single_system::answer_figures;
@@ -32,6 +32,8 @@ const LINES: usize = 3;
 const WIDTH: usize = 80;
 /// A ratio is given as a factor ("1.6 times as fast") from this one on, and in percent below it.
 const TIMES: f64 = 1.5;
+/// A smaller change is printed as none.
+const SHOWN: f64 = 0.000_5;
 /// Up to this many answers are given one by one; of more, only how many came out which way.
 const FEW: usize = 4;
 /// Number of other results that are named because they point the other way.
@@ -197,7 +199,7 @@ fn is_prescribed(row: &Comparison) -> bool {
 }
 
 /// The ratio B to A that a row is judged by; without an estimate that of its figures.
-fn judged_ratio(row: &&Comparison) -> Option<f64> {
+fn judged_ratio(row: &Comparison) -> Option<f64> {
     let seen = row.change.filter(|change| change.scale == Scale::Ratio).map(|change| change.ratio);
     row.ratio_estimate().map(|found| found.ratio).or(seen)
 }
@@ -258,7 +260,7 @@ impl Question<'_> {
         } else if let Some(said) = parts::parts_sentence(self, set) {
             said
         } else {
-            let words = tally.in_words(self.verdict_words());
+            let words = outcomes_in_words(&self.rows, self.verdict_words());
             format!("{} on {} against {}, {all} cases: {words}", self.subject(), self.b, self.a)
         };
         Some(format!(
@@ -288,11 +290,15 @@ impl Question<'_> {
 
     /// Says what B does compared with A, or A with B if that is the larger number; `None` where rows point both ways.
     fn comparison_sentence(&self, tense: Tense) -> Option<String> {
-        let (low, high) = extremes(self.rows.iter().filter_map(judged_ratio))?;
+        let (low, high) = extremes(self.rows.iter().copied().filter_map(judged_ratio))?;
         let (a, b, name) = (&self.a, &self.b, &self.benchmark);
         let [runs, takes] = tense.verbs();
         if low < 1.0 && high > 1.0 {
             return None;
+        }
+        let most = (low - 1.0).abs().max((high - 1.0).abs());
+        if most == 0.0 || (tense.is_past() && most < SHOWN) {
+            return Some(format!("{} {} the same on {a} and {b}", self.subject(), tense.is_verb()));
         }
         let is_more = high > 1.0;
         let factors = if is_more { [low, high] } else { [1.0 / high, 1.0 / low] };
@@ -520,7 +526,11 @@ fn undecided_sentences(questions: &[Question<'_>], set: &ComparisonSet) -> Vec<S
         let pair = if several_pairs { format!(" ({} and {})", question.a, question.b) } else { String::new() };
         let name = format!("{}{pair}", question.subject());
         let outcome = match question.rows.iter().find_map(|row| row.why_no_verdict()) {
-            Some(reason) if tally.open == 0 => no_verdict_words(reason),
+            Some(reason) if tally.same == question.rows.len() => {
+                format!("the same values on both sides, but {}", no_verdict_words(reason))
+            }
+            None if tally.same == question.rows.len() => "the same values on both sides".to_owned(),
+            Some(reason) if tally.open + tally.same == 0 => no_verdict_words(reason),
             Some(_) => "no difference shown, and in some cases no verdict".to_owned(),
             None => {
                 format!("no difference shown{}{}", question.exceptions(tally), question.limited_by_clients_clause())
@@ -664,7 +674,7 @@ fn verdict_counts_by_pair(questions: &[Question<'_>]) -> Vec<String> {
             let words = of.first().map_or(["better", "worse"], |first| first.verdict_words());
             let are_alike = of.iter().all(|question| question.verdict_words() == words);
             let tally = VerdictCounts::of_rows(&rows);
-            let words = tally.in_words(if are_alike { words } else { ["better", "worse"] });
+            let words = outcomes_in_words(&rows, if are_alike { words } else { ["better", "worse"] });
             match rows.iter().find_map(|row| row.why_no_verdict()).filter(|_| tally.none == rows.len()) {
                 Some(reason) => format!("{b} against {a}: {}.", no_verdict_words(reason)),
                 None => format!("{b} against {a}, {}: {words}.", count_noun(rows.len(), "case")),

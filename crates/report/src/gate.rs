@@ -17,7 +17,7 @@ use model::{Direction, Quantity};
 
 use crate::comparison::{
     Comparison, ComparisonSet, NoVerdict, NoteKind, OneSided, SHARE_MARGIN, Scale, SideLetter, Table, Unmeasured,
-    Warning,
+    Warning, run_command_with,
 };
 use crate::evidence::{Evidence, Unfinished};
 use crate::labels::{change_of, interval_words, metric_name, promise_of};
@@ -132,6 +132,8 @@ pub struct GateLine {
     pub is_unstable: bool,
     /// It is of an absolute limit.
     pub is_limit: bool,
+    /// The mark on its runs that keeps it from being judged, such as `paused in 1 run`; further rounds do not change that.
+    pub void: Option<String>,
     /// The runs that it is of, by their identity in the store.
     pub runs: Vec<i64>,
 }
@@ -150,6 +152,8 @@ pub struct GateOutcome {
     pub interval: String,
     /// What is known to differ between the sides, a line for each pair of them that has a line that failed.
     pub changed: Vec<String>,
+    /// The command that measures again; `None` where none is known. Set by [`GateOutcome::with_evidence`].
+    pub rerun: Option<String>,
     /// Set by [`GateOutcome::with_evidence`].
     pub record: Record,
 }
@@ -187,6 +191,7 @@ impl GateOutcome {
     #[must_use]
     pub fn with_evidence(mut self, evidence: &Evidence, set: &ComparisonSet) -> GateOutcome {
         let header = &evidence.header;
+        self.rerun = run_command_with(&header.command, &[]);
         self.record = Record {
             properties: vec![
                 ("experiment", header.plan.name.clone()),
@@ -220,17 +225,24 @@ impl GateOutcome {
 
     /// Says what is left undecided, and how to fail on that, without a full stop; `None` where nothing is.
     pub fn undecided_sentence(&self) -> Option<String> {
-        let is_undecided = matches!(self.status, GateStatus::NotFailed | GateStatus::Inconclusive);
-        let open: Vec<&GateLine> = self.lines.iter().filter(|line| is_undecided && is_open(line)).collect();
-        let named = open.iter().take(NAMED_OPEN).map(|line| line.name.as_str()).collect::<Vec<_>>().join("; ");
-        let more = match open.len().saturating_sub(NAMED_OPEN) {
-            0 => String::new(),
-            more => format!("; and {more} more"),
-        };
         let ends = match self.status {
             GateStatus::Inconclusive => "`--inconclusive pass` lets them pass",
-            _ => "the gate passes with them, and `--inconclusive fail` ends with exit code 4",
+            GateStatus::NotFailed => "the gate passes with them, and `--inconclusive fail` ends with exit code 4",
+            // What keeps more rows from being compared is said with the error.
+            GateStatus::TooFewRows => return self.voided_sentence(),
+            GateStatus::Passed | GateStatus::Failed | GateStatus::Unfinished => return None,
         };
+        let parts: Vec<String> = self.open_sentence().into_iter().chain(self.voided_sentence()).collect();
+        if !parts.is_empty() {
+            return Some(format!("{}; {ends}", parts.join("; ")));
+        }
+        let not_compared: Vec<&GateLine> = self.lines.iter().filter(|line| is_open(line)).collect();
+        (!not_compared.is_empty()).then(|| format!("left undecided: {}; {ends}", named_lines(&not_compared)))
+    }
+
+    /// Names the lines that the runs leave open; `None` without any.
+    fn open_sentence(&self) -> Option<String> {
+        let open: Vec<&GateLine> = self.lines.iter().filter(|line| line.status == RowStatus::Open).collect();
         let beyond = crate::number::percent_text(self.rules.max_regression, Script::Plain);
         let what = match (open.iter().any(|line| line.is_limit), open.iter().any(|line| !line.is_limit)) {
             (true, true) => format!("that the limit is kept, or a regression beyond {beyond}"),
@@ -238,7 +250,18 @@ impl GateOutcome {
             (false, _) => format!("a regression beyond {beyond}"),
         };
         (!open.is_empty())
-            .then(|| format!("left undecided: {named}{more}: the runs neither show nor exclude {what}; {ends}"))
+            .then(|| format!("left undecided: {}: the runs neither show nor exclude {what}", named_lines(&open)))
+    }
+
+    /// Names the lines that marks on their runs keep from being judged, and says what to do; `None` without any.
+    fn voided_sentence(&self) -> Option<String> {
+        let voided: Vec<&GateLine> = self.lines.iter().filter(|line| line.void.is_some() && is_open(line)).collect();
+        let why = voided.first()?.void.as_deref()?;
+        let again = self.rerun.as_ref().map_or_else(String::new, |line| format!(": `{line}`"));
+        Some(format!(
+            "not judged: {}: {why}; such runs stay in the store, so more rounds do not help: remove the cause and measure again{again}",
+            named_lines(&voided)
+        ))
     }
 
     /// Writes the gate's status with the number of rows of each kind, which add up to all of them.
@@ -270,6 +293,15 @@ impl GateOutcome {
             self.count_of(RowStatus::NotCompared)
         ) + &not_asked_words(not_asked - unstable, unstable)
             + &broken_limits_text(self.count_of(RowStatus::Broken))
+    }
+}
+
+/// Names the first lines, and says how many more there are.
+fn named_lines(lines: &[&GateLine]) -> String {
+    let named = lines.iter().take(NAMED_OPEN).map(|line| line.name.as_str()).collect::<Vec<_>>().join("; ");
+    match lines.len().saturating_sub(NAMED_OPEN) {
+        0 => named,
+        more => format!("{named}; and {more} more"),
     }
 }
 
@@ -329,6 +361,7 @@ fn judge_with_limits(set: &ComparisonSet, rules: &GateRules, of_limits: Vec<Gate
         apart: cross_experiment_notes(set),
         interval: if set.tables.is_empty() { String::new() } else { interval_words(&set.rules) },
         changed: Vec::new(),
+        rerun: None,
         record: Record::default(),
     };
     let open = outcome.open_rows();
@@ -358,13 +391,11 @@ fn differences_text(table: &Table) -> Option<String> {
     Some(format!("{} against {} {differs}", table.b, table.a))
 }
 
-/// Collects the notes on what was measured apart.
+/// Collects the notes on what was measured apart. The gate judges what the table gives no verdict on, and its note says so.
 fn cross_experiment_notes(set: &ComparisonSet) -> Vec<String> {
-    set.notes
-        .iter()
-        .filter(|note| matches!(note.kind, NoteKind::Apart | NoteKind::Differs | NoteKind::OnlyIn))
-        .map(|note| note.text.clone())
-        .collect()
+    let apart = set.apart.iter().map(|apart| apart.gate_sentence());
+    let others = set.notes.iter().filter(|note| matches!(note.kind, NoteKind::Differs | NoteKind::OnlyIn));
+    apart.chain(others.map(|note| note.text.clone())).collect()
 }
 
 /// Makes the line of a row: its status, names, figures and reasons.
@@ -392,8 +423,9 @@ fn gate_line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLi
         let [a, b] = of.in_words();
         format!("A {a}, B {b} failed")
     });
+    let open = if status == RowStatus::Open { Some(why_open(row, rules)) } else { None };
     let detail =
-        [figures, promised, failed, reason].into_iter().flatten().chain(dropped).collect::<Vec<_>>().join(", ");
+        [figures, promised, failed, reason, open].into_iter().flatten().chain(dropped).collect::<Vec<_>>().join(", ");
     GateLine {
         status,
         name: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "),
@@ -402,8 +434,32 @@ fn gate_line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLi
         is_asked: is_asked_for(row) || status == RowStatus::Failed,
         is_unstable: matches!(row.why_no_verdict(), Some(NoVerdict::UnstableAnswers { .. })),
         is_limit: false,
+        void: void_text(row.why_no_verdict()),
         runs: [&row.a, &row.b].iter().flat_map(|side| &side.runs).map(|point| point.run).collect(),
     }
+}
+
+/// Says why a row is open, next to an interval that may show a difference.
+fn why_open(row: &Comparison, rules: &GateRules) -> String {
+    let limit = match row.estimate.map(|estimate| estimate.scale) {
+        Some(Scale::Points) => format!("{} points", SHARE_MARGIN * 100.0),
+        _ => crate::number::percent_text(rules.max_regression, Script::Plain),
+    };
+    let excludes_none = row.estimate.is_some_and(|found| found.lo > 1.0 || found.hi < 1.0);
+    match row.estimate {
+        Some(found) if found.is_difference() || (excludes_none && found.adjusted.is_none()) => {
+            format!("worse, but perhaps by no more than {limit}")
+        }
+        Some(_) if excludes_none => {
+            format!("worse by this row alone, but not for sure among all rows, and perhaps by no more than {limit}")
+        }
+        _ => format!("perhaps worse by more than {limit}"),
+    }
+}
+
+/// Says which mark on runs is why there is no verdict; `None` for any other reason.
+fn void_text(reason: Option<&NoVerdict>) -> Option<String> {
+    reason.filter(|reason| matches!(reason, NoVerdict::Voided { .. })).map(NoVerdict::reason_text)
 }
 
 /// Whether the gate asks for a verdict on a row.
@@ -425,6 +481,7 @@ fn unmeasured_line(benchmark: &Unmeasured) -> GateLine {
         is_asked: true,
         is_unstable: false,
         is_limit: false,
+        void: None,
         runs: Vec::new(),
     }
 }
@@ -439,6 +496,7 @@ fn one_sided_line(case: &OneSided) -> GateLine {
         is_asked: true,
         is_unstable: false,
         is_limit: false,
+        void: None,
         runs: Vec::new(),
     }
 }

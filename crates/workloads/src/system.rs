@@ -229,6 +229,11 @@ pub trait Engine: Sync {
         None
     }
 
+    /// Bytes of the data that are there, if they are known without connecting.
+    fn stored_bytes(&self, _system: &SystemPlan) -> Option<u64> {
+        None
+    }
+
     /// What a commit promises by the plan's settings, all others at their defaults.
     ///
     /// `None`: only the system itself can say.

@@ -30,11 +30,14 @@ use self::repair::repair_line;
 use self::words::{For, Meaning, SETTINGS, VERBS};
 use crate::args::Cli;
 use crate::error::CliError;
-use crate::results::{instead_of_store, is_store};
+use crate::results::{instead_of_store, is_store, line_with_baseline, newest_store};
 
 /// Options that are never proposed for a slip of the pen: each gives something up.
 const NEVER_PROPOSED: [&str; 4] =
     ["--i-will-lose-the-data-on", "--allow-unequal-durability", "--allow-sequential-order", "--allow-different-rows"];
+
+/// The URL of a server in a line of which the user has named none.
+const SOME_URL: &str = "postgres://me@db1/bench";
 
 /// Folder of a line that runs and then judges.
 const CI_FOLDER: &str = "ci-results";
@@ -121,6 +124,9 @@ fn explain_own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKi
         let message = format!("`etalon {verb}` takes the store of an experiment, and none is named");
         return Some(CliError::user_error(message).with_hint(instead_of_store(verb)));
     }
+    if kind == ErrorKind::MissingRequiredArgument && verb == "gate" && line.words.is_empty() {
+        return Some(explain_missing_candidate(&line));
+    }
     let is_answered = match kind {
         ErrorKind::DisplayHelp => names_a_host(&line, rest),
         ErrorKind::UnknownArgument => {
@@ -148,6 +154,19 @@ fn explain_own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKi
         (options, _) => format!("`etalon {verb}` has no {}", options.join(", ")),
     };
     Some(add_suggested_line(CliError::user_error(message), line))
+}
+
+/// Makes the error for a gate that is given a baseline, and no store to judge.
+fn explain_missing_candidate(line: &Line) -> CliError {
+    let at = line.options.iter().position(|option| option == "--baseline");
+    let baseline = at.and_then(|at| line.options.get(at + 1)).cloned().unwrap_or_default();
+    let error = CliError::user_error("`etalon gate` takes the store that it judges, and none is named");
+    match newest_store() {
+        Some(store) => error.with_hint(line_with_baseline(&store, &baseline)),
+        None => error
+            .with_hint("both are stores, which `etalon run` keeps: `etalon run URL -o results` writes one each time")
+            .with_hint("type `etalon gate NEW.etalon --baseline OLD.etalon` with two of them"),
+    }
 }
 
 /// Whether a verb takes the store of an experiment as its first word.
@@ -211,6 +230,11 @@ fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<C
             line.is_backup = true;
             add_suggested_line(error, line)
         }
+        Meaning::Plan(plan) => {
+            let mut line = read("run");
+            name_systems_of_plan(&mut line, plan);
+            add_suggested_line(error, line)
+        }
         Meaning::States => suggest_states(error.with_hint(*about), verb, read("run")),
         Meaning::Ci if !rest.is_empty() && rest.iter().all(|word| is_option(word) || is_store(word)) => {
             add_suggested_line(error, read("gate"))
@@ -233,6 +257,13 @@ fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<C
 
 /// Adds the line that runs several numbers of clients to an error, and the one that looks for the most.
 fn suggest_steps(error: CliError, mut run: Line, mut capacity: Line) -> CliError {
+    for line in [&mut run, &mut capacity] {
+        line.rename_threads();
+        if line.words.is_empty() && !line.has_option(&["--system"]) {
+            line.words.push(SOME_URL.to_owned());
+            line.add_note("no server is named: put the URL of yours in the place of this one");
+        }
+    }
     if !run.has_option(&["-c", "--clients", "--p99"]) {
         run.options.extend(["--clients".to_owned(), "1,2,4,8".to_owned()]);
     }
@@ -242,6 +273,18 @@ fn suggest_steps(error: CliError, mut run: Line, mut capacity: Line) -> CliError
     match check_line(&capacity.arguments()) {
         Checked::Refused(_) => error,
         _ => error.with_hint(format!("or `{}`", capacity.typed_text())),
+    }
+}
+
+/// Makes the words of a line the systems of a built-in plan.
+fn name_systems_of_plan(line: &mut Line, plan: &str) {
+    let mut systems = std::mem::replace(&mut line.words, vec![plan.to_owned()]);
+    if systems.is_empty() && !line.has_option(&["--system"]) {
+        systems.push(SOME_URL.to_owned());
+        line.add_note("no server is named: put the URL of yours in the place of this one");
+    }
+    for system in systems {
+        line.options.extend(["--system".to_owned(), system]);
     }
 }
 

@@ -1,7 +1,6 @@
 //! What is asked of systems unless something else is: the benchmarks of a question.
 
 use std::fmt::Write as _;
-use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use formats::capture::logs;
 use model::near::did_you_mean;
 use model::{Catalog, duration};
 
+use super::counts::parse_counts;
 use super::quote_toml;
 use super::words::{self, ScriptKind};
 use crate::args::Question;
@@ -73,14 +73,16 @@ pub struct Load {
     p99: Option<Duration>,
     /// The most clients that it may be promised to.
     max_clients: Option<u32>,
+    /// What `--set benchmarks.*.op` has all benchmarks of a disk do.
+    disk_op: Option<String>,
 }
 
 impl Load {
-    /// Reads a question's clients, scale, threads and `--p99`, each number once.
+    /// Reads a question's clients, scale, threads and `--p99`, each number once, and what `set` has disks do.
     ///
     /// # Errors
     /// One is none, or out of its range.
-    pub fn from_question(question: &Question) -> Result<Load, CliError> {
+    pub fn from_question(question: &Question, set: &[String]) -> Result<Load, CliError> {
         let load = Load {
             clients: parse_counts("--clients", "a number of clients", &question.clients, 1..=MOST_CLIENTS)?,
             scale: parse_counts("--scale", "the size of the tables", &question.scale, 1..=LARGEST_SCALE)?,
@@ -94,6 +96,7 @@ impl Load {
                 1..=MOST_CLIENTS,
             )?
             .pop(),
+            disk_op: set.iter().filter_map(|pair| op_of_all(pair)).next_back().map(str::to_owned),
         };
         match load.max_clients {
             Some(most) if load.p99.is_none() => Err(CliError::user_error(format!(
@@ -308,30 +311,6 @@ fn parse_promise(text: &str) -> Result<Duration, CliError> {
         CliError::user_error(format!("`--p99 {text}` is not a length of time: {error}"))
             .with_hint("write it as `--p99 20ms`")
     })
-}
-
-/// Parses the numbers of an option, each once; fails on one that is out of the range.
-fn parse_counts(
-    option: &str,
-    what: &str,
-    written: &[String],
-    range: RangeInclusive<u32>,
-) -> Result<Vec<u32>, CliError> {
-    let mut counts = Vec::new();
-    for text in written {
-        let count = text.trim().parse().ok().filter(|count| range.contains(count)).ok_or_else(|| {
-            CliError::user_error(format!("`{option} {text}`: {what} is from {} to {}", range.start(), range.end()))
-                .with_hint(match option {
-                    "--clients" | "--scale" => format!("give one or several, as in `{option} 1,8`"),
-                    "--threads" => "give one; `--set 'benchmarks.*.threads=[1, 8]'` compares several".to_owned(),
-                    _ => format!("give one, as in `{option} 200`"),
-                })
-        })?;
-        if !counts.contains(&count) {
-            counts.push(count);
-        }
-    }
-    Ok(counts)
 }
 
 /// Writes numbers as one value or a list of TOML.
@@ -628,11 +607,24 @@ fn stem_of(script: &str) -> String {
         .join("-")
 }
 
-/// Makes the benchmarks of disks: reads and writes of pages, and the log of commits.
+/// The value of a `--set` pair that has all benchmarks do one thing, such as `read`; `None` for any other pair.
+fn op_of_all(pair: &str) -> Option<&str> {
+    let (key, value) = pair.split_once('=')?;
+    (key.trim() == "benchmarks.*.op").then_some(value.trim().trim_matches('"'))
+}
+
+/// Makes the benchmarks of disks: reads and writes of pages, and the log of commits; one alone where all would do the same.
 fn disk_benchmarks(load: &Load) -> Asked {
     let usual: &[u32] = if load.p99.is_some() { &[CARRYING] } else { &[1, 32] };
     let depths = toml_list(&clients_or(&load.clients, usual));
     let paged = || std::iter::once(depth_key(&depths)).chain(load.promised_rate()).collect();
+    if let Some(op) = &load.disk_op {
+        let is_word = !op.is_empty() && op.chars().all(char::is_alphanumeric);
+        let name = if is_word { op.as_str() } else { "blocks" };
+        // The key is set like any other, with what else it needs.
+        let benchmarks = vec![disk_bench(name, "read", "What `--set benchmarks.*.op` says.", paged())];
+        return Asked { benchmarks, ..Asked::default() };
+    }
     let mut benchmarks = vec![
         disk_bench("read-pages", "read", "Pages at random places: what a cache misses.", paged()),
         disk_bench("write-pages", "write", "Pages at random places: what a checkpoint writes.", paged()),

@@ -10,7 +10,7 @@ use model::{Length, Order, Plan, Promise, Schedule, duration};
 
 use crate::commands::plan::{ExpectedTime, expected_time};
 use crate::error::CliError;
-use crate::progress::{clock_text, has_searches};
+use crate::progress::{estimate_text, has_searches};
 
 /// How often every case is run, and how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +131,7 @@ pub fn fit_into_time(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &R
         text.push_str(&format!(", each {run} {} after a warm-up of {warmup}", duration::spaced_text(length)));
     }
     if loading >= Duration::from_secs(1) {
-        text.push_str(&format!(", and about {} for loading", clock_text(loading)));
+        text.push_str(&format!(", and about {} for loading", estimate_text(loading)));
     }
     text.push_str(&pace.busy_clause(expected, time));
     Ok(text)
@@ -226,7 +226,7 @@ impl<'r> Pace<'r> {
             return String::new();
         }
         let whole = expected.total();
-        let instead = if whole > time { format!(", {} in all", clock_text(whole)) } else { String::new() };
+        let instead = if whole > time { format!(", {} in all", estimate_text(whole)) } else { String::new() };
         format!("; this machine is busy, so loading is expected to take {:.1} times as long{instead}", self.slower)
     }
 }
@@ -346,7 +346,7 @@ fn time_too_short(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> 
         "`--for {}` is too short for a verdict: {rounds} rounds of {} cases are {runs} runs, about {}",
         duration::format(time),
         least.cases().len(),
-        clock_text(needed)
+        estimate_text(needed)
     );
     CliError::user_error(message).with_hint(format!(
         "give it `--for {}`, fewer `--clients` or scripts; or `--quick`, which shows that it runs and gives no verdict",

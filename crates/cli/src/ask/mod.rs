@@ -2,6 +2,7 @@
 
 mod benchmarks;
 pub mod change;
+mod counts;
 pub mod fit;
 mod names;
 mod settings;
@@ -91,7 +92,7 @@ pub fn make_plan(
     let (systems, keys): (Vec<_>, Vec<_>) = split_into_states(&question.states, systems)?.into_iter().unzip();
     let names = assign_names(&systems, registry);
     let workload = workload_of(&systems, registry)?;
-    let load = benchmarks::Load::from_question(question)?;
+    let load = benchmarks::Load::from_question(question, set)?;
     let asked = match (captures.as_slice(), queries.as_slice(), question.pace.as_deref()) {
         ([], _, Some(pace)) => return Err(benchmarks::pace_without_capture(pace)),
         ([], [], None) => benchmarks::for_workload(workload, &scripts, &load, &catalog)?,

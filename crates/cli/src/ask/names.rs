@@ -19,7 +19,8 @@ struct Parts {
     port: String,
     database: String,
     user: String,
-    options: String,
+    /// Options of the URL, a word each; of several systems those in which they differ.
+    options: Vec<String>,
     /// The folders and the file of a path, without its ending.
     path: Vec<String>,
 }
@@ -31,7 +32,8 @@ pub fn assign_names(
     catalog: &Catalog,
     found: impl Fn(&str, Option<&str>) -> Option<String>,
 ) -> Vec<String> {
-    let parts: Vec<Parts> = systems.iter().map(|system| name_parts(&system.place, catalog, &found)).collect();
+    let mut parts: Vec<Parts> = systems.iter().map(|system| name_parts(&system.place, catalog, &found)).collect();
+    keep_differing_options(&mut parts);
     let free: Vec<usize> = (0..systems.len()).filter(|at| systems[*at].label.is_none()).collect();
     let labels: Vec<&str> = systems.iter().filter_map(|system| system.label.as_deref()).collect();
     let whats: Vec<String> = free.iter().map(|at| parts[*at].what.clone()).collect();
@@ -39,7 +41,9 @@ pub fn assign_names(
     let first = if all_differ(&whats, &labels) { 0 } else { 1 };
     let names = (first..=Parts::LAST)
         .map(|level| free.iter().map(|at| parts[*at].name_at(level)).collect::<Vec<String>>())
-        .find(|names| all_differ(names, &labels));
+        .find(|names| {
+            all_differ(names, &labels) && names.iter().zip(&free).all(|(name, at)| parts[*at].has_short(name))
+        });
     let names = names.unwrap_or_else(|| number_names(&whats, &labels));
     let mut names = names.into_iter();
     systems.iter().map(|system| system.label.clone().or_else(|| names.next()).unwrap_or_default()).collect()
@@ -64,8 +68,28 @@ fn number_names(whats: &[String], labels: &[&str]) -> Vec<String> {
     names
 }
 
+/// Longest name that is made of a URL; longer ones are numbers.
+const LONGEST: usize = 32;
+
+/// Leaves out the options that all systems have that have any.
+fn keep_differing_options(parts: &mut [Parts]) {
+    let with_options: Vec<&Parts> = parts.iter().filter(|part| !part.options.is_empty()).collect();
+    let Some((first, others)) = with_options.split_first() else { return };
+    let is_shared = |option: &&String| others.iter().all(|other| other.options.contains(option));
+    let shared: Vec<String> = first.options.iter().filter(is_shared).cloned().collect();
+    if others.is_empty() {
+        return;
+    }
+    parts.iter_mut().for_each(|part| part.options.retain(|option| !shared.contains(option)));
+}
+
 impl Parts {
-    const LAST: usize = 9;
+    const LAST: usize = 10;
+
+    /// Tests whether a name is short enough; one of a path is as long as its folders are.
+    fn has_short(&self, name: &str) -> bool {
+        !self.path.is_empty() || name.chars().count() <= LONGEST
+    }
 
     /// Makes the name on a level, from short and rough to long and exact.
     fn name_at(&self, level: usize) -> String {
@@ -100,7 +124,8 @@ impl Parts {
             6 => join_parts(&[what, host, &self.database]),
             7 => join_parts(&[what, host, &self.port, &self.database]),
             8 => join_parts(&[what, &self.user]),
-            _ => join_parts(&[what, host, &self.port, &self.database, &self.user, &self.options]),
+            9 => join_parts(&[what, &self.options.join("-")]),
+            _ => join_parts(&[what, host, &self.port, &self.database, &self.user]),
         }
     }
 }
@@ -167,16 +192,33 @@ fn parts_of_url(url: &str, catalog: &Catalog) -> Parts {
     let host = part_or_option(host, query, &["host", "socket"]);
     // Of a socket's path the last folder.
     let host = host.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
-    let shown: String = redact_url(&url).split_once('?').map_or("", |(_, query)| query).replace(MASK, "");
+    let shown = redact_url(&url);
+    let shown = shown.split_once('?').map_or("", |(_, query)| query).replace(MASK, "");
     Parts {
         what,
         host: fit_for_name(&host),
         port: fit_for_name(&part_or_option(port, query, &["port"])),
         database: fit_for_name(&part_or_option(database, query, &["dbname"])),
         user: fit_for_name(&part_or_option(user.split(':').next().unwrap_or_default(), query, &["user"])),
-        options: fit_for_name(&shown),
+        options: option_words(&shown),
         ..Parts::default()
     }
+}
+
+/// Splits a URL's query into options fit for a name; those that libpq hands to the server, `options=-c a=1 -c b=2`, are one each.
+fn option_words(query: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for pair in query.split('&') {
+        match pair.split_once('=') {
+            Some(("options", settings)) => {
+                let settings = percent_decode(settings).replace('+', " ");
+                words.extend(settings.split_whitespace().filter(|word| *word != "-c").map(fit_for_name));
+            }
+            _ => words.push(fit_for_name(pair)),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 /// Looks up the first of these options in a URL's query, decoded; empty if none is there.
@@ -258,6 +300,24 @@ mod tests {
             (&["old=postgres://h/d", "postgres://h/e"], &["old", "postgres"]),
             (&["postgres=mysql://h/d", "postgres://h/e"], &["postgres", "h"]),
             (&["sim:?a=1", "sim:?a=2"], &["sim-1", "sim-2"]),
+            (
+                &[
+                    "postgres://me@h/d?options=-c%20work_mem%3D64MB&sslmode=disable",
+                    "postgres://me@h/d?options=-c%20work_mem%3D128MB&sslmode=disable",
+                ],
+                &["postgres-work_mem-64MB", "postgres-work_mem-128MB"],
+            ),
+            (
+                &[
+                    "postgres://me@h/d?sslmode=disable",
+                    "postgres://me@h/d?sslmode=disable&options=-c%20a_setting_with_a_very_long_name%3Don",
+                ],
+                &["postgres-1", "postgres-2"],
+            ),
+            (
+                &["postgres://h/d?sslmode=disable", "postgres://h/d?sslmode=require"],
+                &["postgres-sslmode-disable", "postgres-sslmode-require"],
+            ),
         ] {
             assert_eq!(names(arguments), expected, "{arguments:?}");
         }

@@ -2,7 +2,8 @@
 
 use model::share::REGRESSION;
 use report::gate::{
-    Format, GateOutcome, GateRules, GateStatus, Inconclusive, Limit, LimitError, gate_with_limits, render_outcome,
+    Format, GateOutcome, GateRules, GateStatus, Inconclusive, Limit, LimitError, RowStatus, gate_with_limits,
+    render_outcome,
 };
 use serde_json::json;
 
@@ -13,12 +14,13 @@ use crate::args::{GateArgs, GateFormat, OnInconclusive};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::results::{Side, check_stores, open_results};
+use crate::results::{Side, check_baseline, check_stores, open_results};
 
 /// Runs `etalon gate`: prints whether a store keeps to its limits and its baseline, and passes or fails.
 pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
     check_stores("gate", std::slice::from_ref(&args.store), printer)?;
     let candidate = Side::parse(&args.store);
+    args.baseline.iter().try_for_each(|baseline| check_baseline(baseline, &candidate, printer))?;
     let sides: Vec<Side> = args.baseline.iter().map(|text| Side::parse(text)).chain([candidate.clone()]).collect();
     let evidence = open_results(&sides)?.evidence;
     let set = set_of(&evidence, &compare_options(&args.comparing)?)?;
@@ -47,7 +49,8 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         _ => printer.print_result(&render_outcome(&outcome, format)),
     }
     let is_imported = evidence.header.build == report::evidence::IMPORTED;
-    if let (Some(_), None, false) = (outcome.undecided_sentence(), &args.baseline, printer.json || is_imported) {
+    let has_open = outcome.undecided_sentence().is_some() && outcome.count_of(RowStatus::Open) > 0;
+    if has_open && args.baseline.is_none() && !printer.json && !is_imported {
         printer.print_note(&format!("`{}` adds rounds until they are decided", extend_command(&candidate.store)));
     }
     match outcome.status {

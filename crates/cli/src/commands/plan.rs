@@ -18,12 +18,13 @@ use super::pilot::{PilotForecast, forecast_from_pilot};
 use super::plan_warnings::{PlanWarning, plan_warnings, warn_read_only_servers};
 use super::run::{fresh_seed, rounds_text};
 use crate::args::PlanArgs;
+use crate::args::guessed::typed_line;
 use crate::ask::change::in_a_line;
 use crate::ask::fit::Pace;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::progress::{clock_text, has_searches, may_end_early};
+use crate::progress::{estimate_text, has_searches, may_end_early};
 use crate::source;
 
 /// Preparation of a run besides loading: connections, a checkpoint.
@@ -181,8 +182,14 @@ fn work_of_plan(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
             Action::Step(procedure) if procedure.lasts_as_scheduled() => work.running += time_of_runs(plan, &case),
             Action::Step(procedure) => {
                 work.steps += 1;
-                work.is_least |= task.tables() == Tables::None;
-                let moved_bytes = size_bytes as f64 * f64::from(procedure.passes());
+                let own_bytes = match task.tables() {
+                    // Only what is backed up is moved as a whole.
+                    Tables::None if procedure.passes() == 1 => None,
+                    Tables::None => plan.system(&case.system).and_then(|system| registry.stored_bytes(system)),
+                    Tables::Own => Some(size_bytes),
+                };
+                work.is_least |= own_bytes.is_none();
+                let moved_bytes = own_bytes.unwrap_or(0) as f64 * f64::from(procedure.passes());
                 let each =
                     PREPARATION + procedure.least_length() + Duration::from_secs_f64(moved_bytes / LOAD_BYTES_PER_S);
                 work.running += each * plan.schedule.rounds;
@@ -279,18 +286,20 @@ fn time_of_runs(plan: &Plan, case: &Case) -> Duration {
     (plan.schedule.warmup + length + PREPARATION) * usual_loads(case) * plan.schedule.rounds
 }
 
-/// Writes the expected time, as `about 2:05:00 at most`; if the plan counts transactions, without their time.
+/// Writes the expected time, as `about 2 h 5 min at most`; if the plan counts transactions, without their time.
 pub fn time_text(plan: &Plan, expected: ExpectedTime) -> String {
     let whole = expected.total();
     let ended = ended_by_time(plan, whole);
-    let time = clock_text(ended.unwrap_or(whole));
+    let time = estimate_text(ended.unwrap_or(whole));
     let bound = match (may_end_early(plan), has_searches(plan)) {
         (true, false) => " at most",
         (true, true) if ended.is_none() => " for all of them",
         _ => "",
     };
     match plan.schedule.length {
-        Length::Duration(_) if expected.is_least => format!("at least {time}"),
+        Length::Duration(_) if expected.is_least => {
+            format!("at least {time}, since how long a run takes is not known before")
+        }
         Length::Duration(_) => format!("about {time}{bound}"),
         Length::Transactions(count) => format!("{time} and the time of {count} transactions per client and run"),
     }
@@ -304,8 +313,9 @@ pub fn lengthened_text(plan: &Plan, whole: Duration) -> Option<String> {
     let at_rates: u32 = plan.cases().iter().map(|case| usual_loads(case) - 1).sum();
     let longest = whole + length * (capacity_run::LONGEST - 1) * at_rates * plan.schedule.rounds;
     let each = model::duration::spaced_text(length * capacity_run::LONGEST);
-    (at_rates > 0)
-        .then(|| format!("at low rates a short run lasts up to {each}, and all of them about {}", clock_text(longest)))
+    (at_rates > 0).then(|| {
+        format!("at low rates a short run lasts up to {each}, and all of them about {}", estimate_text(longest))
+    })
 }
 
 /// The time after which `max_time` ends the experiment; `None` if all rounds, `whole`, take less.
@@ -337,7 +347,7 @@ fn write_time_notes(text: &mut String, plan: &Plan, whole: Duration, width: usiz
         let first = until.first;
         let most = model::duration::format(max_time);
         let instead =
-            ended_by_time(plan, whole).map(|_| format!("; all rounds would take about {}", clock_text(whole)));
+            ended_by_time(plan, whole).map(|_| format!("; all rounds would take about {}", estimate_text(whole)));
         let instead = instead.unwrap_or_default();
         let said =
             format!("after {most} (`schedule.max_time`) no further round begins, except the first {first}{instead}");
@@ -372,6 +382,19 @@ fn dropped_text(plan: &Plan, system: &SystemPlan, registry: &Registry) -> String
         return "nothing: the benchmarks work on the tables that are there".to_owned();
     }
     registry.would_drop(system).unwrap_or_else(|failure| failure.to_string())
+}
+
+/// Says whether commits wait for the disk, or how that is found out for a server that has to be asked; `None` where nothing commits.
+fn commits_text(system: &SystemPlan, registry: &Registry) -> Option<String> {
+    match registry.durability_of_plan(system) {
+        Some(tier) => Some(tier.commit_words().to_owned()),
+        None => registry.needed_privileges(system).map(|_| {
+            format!(
+                "as the server is set: `{}` shows whether they wait for the disk",
+                typed_line(&["doctor", &system.url])
+            )
+        }),
+    }
 }
 
 /// The cautions that a reader of the system's figures has to know, as the engine gives them.
@@ -422,7 +445,7 @@ fn plan_text(
     if work.checking >= Duration::from_secs(1) {
         let checking = format!(
             "about {} of it are for checking the tables, outside the measured parts",
-            clock_text(work.checking)
+            estimate_text(work.checking)
         );
         text.push_str(&wrap_to_width(&checking, width, 4));
     }
@@ -482,6 +505,9 @@ fn write_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registr
         let _ = writeln!(text, "    would drop: {}", dropped_text(plan, system, registry));
         if let Some(needs) = needed_privileges(plan, system, registry) {
             let _ = writeln!(text, "    needs: {needs}");
+        }
+        if let Some(commits) = commits_text(system, registry) {
+            let _ = writeln!(text, "    commits: {commits}");
         }
         for reset in work.resets.get(&system.name).into_iter().flatten() {
             let _ = writeln!(text, "    tables before each run: {} ({reset})", reset_words(*reset));
@@ -555,6 +581,7 @@ fn plan_json(
                 "engine": system.engine,
                 "would_drop": dropped_text(plan, system, registry),
                 "needs": needed_privileges(plan, system, registry),
+                "durability": registry.durability_of_plan(system),
                 "reset": work.resets.get(&system.name).into_iter().flatten().map(Reset::to_string).collect::<Vec<_>>(),
                 "notes": engine_cautions(system, registry),
             })

@@ -27,7 +27,7 @@ use crate::exit::Exit;
 use crate::judge::ByReport;
 use crate::leftovers;
 use crate::printer::Printer;
-use crate::progress::{Progress, clock_text};
+use crate::progress::{Progress, estimate_text};
 use crate::source::{self, Loaded};
 use crate::task_log::TaskLogs;
 
@@ -147,10 +147,10 @@ fn warn_time_exceeded(asked: Duration, took: Duration, measuring: Duration) -> O
         format!(
             "it took {}, {:.0} % more than `--for {}`: {} of measured parts, the rest is loading, warm-ups and what else comes \
              between runs",
-            clock_text(took),
+            estimate_text(took),
             share * 100.0,
             model::duration::format(asked),
-            clock_text(measuring.min(took)),
+            estimate_text(measuring.min(took)),
         )
     })
 }
@@ -502,7 +502,7 @@ mod tests {
     fn a_run_that_took_much_longer_than_asked_says_so() {
         let [asked, took, measuring] = [50, 92, 24].map(Duration::from_secs);
         let text = warn_time_exceeded(asked, took, measuring).unwrap();
-        assert!(text.starts_with("it took 1:32, 84 % more than `--for 50s`: 0:24 of measured parts"), "{text}");
+        assert!(text.starts_with("it took 1 min 32 s, 84 % more than `--for 50s`: 24 s of measured parts"), "{text}");
         assert_eq!(warn_time_exceeded(asked, Duration::from_secs(54), measuring), None);
     }
 }

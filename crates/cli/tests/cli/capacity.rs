@@ -35,9 +35,9 @@ fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs()
     };
     let counted = "is counted with 8 short runs, as most take, and takes 23 at most";
     let (fixed, range) = (words(&[]), words(&["--rounds", "6..12"]));
-    assert!(fixed.contains("12 runs, about 3:40;") && fixed.contains(counted), "{fixed}");
-    assert!(range.contains("24 runs at most, about 7:21 for all of them;") && range.contains(counted), "{range}");
-    let lengthened = "at low rates a short run lasts up to 20 s, and all of them about 28:52";
+    assert!(fixed.contains("12 runs, about 3 min 40 s;") && fixed.contains(counted), "{fixed}");
+    assert!(range.contains("24 runs at most, about 7 min 21 s for all of them;") && range.contains(counted), "{range}");
+    let lengthened = "at low rates a short run lasts up to 20 s, and all of them about 28 min 52 s";
     assert!(fixed.contains(lengthened), "{fixed}");
     let ran = scene.etalon(&["run", "p.toml", "--json"]);
     ran.says(0, &[lengthened]);

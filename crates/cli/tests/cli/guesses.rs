@@ -371,3 +371,96 @@ fn codecs_are_compared_by_the_plan_of_backups() {
     // Words that are nothing do not ask each other what they mean.
     scene.etalon(&["run", "backup", "ab", "restore", "dump", "zz"]).says(2, &[]);
 }
+
+#[test]
+fn sweeps_and_ranges_are_answered_with_numbers_of_clients() {
+    let scene = Scene::new();
+    let url = "postgres://me@127.0.0.1:1/a";
+    answered(&scene, &["sweep", "--threads", "1,8", url], &["run", url, "--clients", "1,8"]);
+    let line = ["run", "postgres://me@db1/bench", "--clients", "1,8"];
+    answered(&scene, &["sweep", "--threads", "1,8"], &line);
+    scene.etalon(&["sweep", "--threads", "1,8"]).says(2, &["put the URL of yours"]);
+    for range in ["1-32", "1..32", "1:32"] {
+        let line = ["run", "sim:", "--clients", "1,2,4,8,16,32"];
+        answered(&scene, &["run", "sim:", "--clients", range], &line);
+        scene.etalon(&["plan", "sim:", &format!("-c{range}")]).says(2, &["`etalon plan sim: -c1,2,4,8,16,32`"]);
+    }
+    let (line, _) = planned(&scene, &["run", "sim:", "--slo", "20ms", "--clients", "8"]);
+    assert_eq!(line, ["run", "sim:", "--p99", "20ms", "--clients", "8"]);
+}
+
+#[test]
+fn levels_of_codecs_are_kept() {
+    let scene = Scene::new();
+    let level = |typed: &[&str]| planned(&scene, typed).1.stdout;
+    for typed in [&["backup", "postgres", "zstd:9"][..], &["run", "backup", "postgres", "--compression", "zstd:9"]] {
+        let plan = level(typed);
+        assert!(plan.contains("codec=zstd") && plan.contains("level=9"), "{typed:?}: {plan}");
+    }
+    let both = level(&["backup", "postgres", "--codec", "zstd:3,zstd:9"]);
+    assert!(both.contains("level=3") && both.contains("level=9"), "{both}");
+    let all = level(&["backup", "postgres", "gzip:6", "zstd:6"]);
+    assert!(all.contains("codec=gzip") && !all.contains("level=0"), "{all}");
+}
+
+#[test]
+fn names_of_other_benchmarks_and_tools_are_plans() {
+    let scene = Scene::new();
+    let url = "postgres://me@127.0.0.1:1/a";
+    for typed in [&["tpcc", url][..], &["run", "tpcc", url], &["tpc-c", url]] {
+        answered(&scene, typed, &["run", "order-entry", "--system", url]);
+    }
+    answered(&scene, &["tpch", url], &["run", "analytics", "--system", url]);
+    answered(&scene, &["tpcc"], &["run", "order-entry", "--system", "postgres://me@db1/bench"]);
+    for typed in [&["pg_dump", url][..], &["run", "pg_dump", url], &["mysqldump", url]] {
+        let (line, _) = planned(&scene, typed);
+        assert_eq!(line[..2], ["run", "backup-compression"], "{typed:?}");
+        assert_eq!(line[line.len() - 2..], ["--system", url], "{typed:?}");
+    }
+}
+
+#[test]
+fn a_baseline_that_is_no_store_is_answered_with_one() {
+    let scene = Scene::new();
+    let typed = ["gate", "--baseline", "baseline.json"];
+    scene.etalon(&typed).says(2, &["takes the store that it judges", "NEW.etalon --baseline OLD.etalon"]);
+    scene.write("p.toml", &sim_plan("", "service_us=210", SHORT_RUNS));
+    for _ in 0..2 {
+        scene.etalon(&["run", "p.toml"]).says(0, &[]);
+    }
+    let line = line_of(&scene.etalon(&typed));
+    assert_eq!((line[0].as_str(), line[2].as_str(), line.len()), ("gate", "--baseline", 4), "{line:?}");
+    assert_ne!(line[1], line[3]);
+    // The candidate is there, and its baseline is not.
+    let missing = scene.etalon(&["gate", &line[1], "--baseline", "baseline.json"]);
+    missing.says(2, &["there is no store `baseline.json`"]);
+    assert_eq!(line_of(&missing), line);
+    let words: Vec<&str> = line.iter().map(String::as_str).collect();
+    assert_ne!(scene.etalon(&words).code, 2);
+    answered(&scene, &["gate", "--baseline", &line[3]], &words);
+}
+
+#[test]
+fn fio_has_one_benchmark_of_what_it_does() {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path().join("x")).unwrap();
+    std::fs::create_dir(scene.path().join("y")).unwrap();
+    let (_, plan) = planned(&scene, &["fio", "--rw=randread", "--bs=8k", "x", "y"]);
+    assert!(plan.stdout.contains(" read @ x ") && !plan.stdout.contains("write"), "{}", plan.stdout);
+    let (_, plan) = planned(&scene, &["fio", "--rw=randrw", "x"]);
+    assert!(plan.stdout.contains(" mixed @ disk ") && plan.stdout.contains("read_percent=50"), "{}", plan.stdout);
+}
+
+#[test]
+fn a_plan_says_whether_commits_wait_for_the_disk() {
+    let scene = Scene::new();
+    let url = "postgres://me@127.0.0.1:1/a";
+    let asked = "commits: as the server is set: `etalon doctor postgres://me@127.0.0.1:1/a` shows";
+    let server = scene.etalon(&["plan", "postgres", url]);
+    assert!(server.says(0, &[]).stdout.contains("commits: wait until they are on disk"), "{}", server.stdout);
+    assert!(server.stdout.contains(asked), "{}", server.stdout);
+    scene.write("p.toml", &sim_plan("", "service_us=210&durability=delayed", SHORT_RUNS));
+    let plan = scene.etalon(&["plan", "p.toml"]);
+    assert!(plan.says(0, &[]).stdout.contains("commits: do not wait for the disk"), "{}", plan.stdout);
+    scene.etalon(&["run", "p.toml", "--allow-unequal-durability"]).says(0, &["commits do not wait for the disk"]);
+}

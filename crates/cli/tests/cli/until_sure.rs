@@ -29,7 +29,7 @@ fn what_is_clear_ends_with_its_reason_and_an_interval_for_every_look() {
     let ran = scene.etalon(&["run", "p.toml", "--rounds", "6..30", "--json"]);
     ran.says(
         0,
-        &["6 to 30 rounds, as many as it takes to be sure, 120 runs at most, about 2:00 at most", "nothing is open"],
+        &["6 to 30 rounds, as many as it takes to be sure, 120 runs at most, about 2 min at most", "nothing is open"],
     );
     let object: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(object["experiment"]["rules"]["interval"], "lai-sequence", "{}", object["experiment"]);
@@ -128,17 +128,17 @@ fn a_plan_says_when_its_time_is_over() {
     };
     // Four runs of a second make a round.
     let early = planned("1m");
-    assert!(early.contains("240 runs at most, about 1:04 at most;"), "{early}");
+    assert!(early.contains("240 runs at most, about 1 min 4 s at most;"), "{early}");
     let rest = "no further round begins, except the first 6";
     assert!(
-        early.contains(&format!("after 1m (`schedule.max_time`) {rest}; all rounds would take about 4:00")),
+        early.contains(&format!("after 1m (`schedule.max_time`) {rest}; all rounds would take about 4 min")),
         "{early}"
     );
     let least = planned("1s");
-    assert!(least.contains("about 0:24 at most;"), "the fewest rounds are run: {least}");
+    assert!(least.contains("about 24 s at most;"), "the fewest rounds are run: {least}");
     let late = planned("1h");
     assert!(
-        late.contains("about 4:00 at most;") && late.contains(&format!("after 1h (`schedule.max_time`) {rest} ")),
+        late.contains("about 4 min at most;") && late.contains(&format!("after 1h (`schedule.max_time`) {rest} ")),
         "{late}"
     );
 }

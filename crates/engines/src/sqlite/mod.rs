@@ -150,6 +150,11 @@ impl Engine for Sqlite {
         embedded::data_directory(system)
     }
 
+    /// The size of the database's file with its write-ahead log; `None` if there is no file yet.
+    fn stored_bytes(&self, system: &SystemPlan) -> Option<u64> {
+        embedded::stored_bytes(system)
+    }
+
     /// How durable commits are by the plan's pragmas.
     fn durability_of_plan(&self, system: &SystemPlan) -> Option<DurabilityTier> {
         Some(facts::durability_of_pragmas(system))

@@ -93,7 +93,11 @@ fn capacity_sentences(figures: &[Figure], trail: &str) -> Option<String> {
             });
             let new = if within == promised { "" } else { within.as_str() };
             let rate = rates.iter().find(|rate| load.metric.id == CAPACITY_CLIENTS && is_rate_of(load, rate));
-            let rate = rate.and_then(|rate| Some(format!(", at {}", figure_with_unit(rate)?))).unwrap_or_default();
+            let rate = rate.and_then(|rate| Some((rate.side.bound, figure_with_unit(rate)?)));
+            let rate = rate.map_or_else(String::new, |(bound, rate)| match bound {
+                None => format!(", at {rate}"),
+                Some(_) => format!(", {rate}"),
+            });
             let name = quote_name(&load.benchmark);
             let part = format!(
                 "{}{new} in {name}{}{rate}{}",

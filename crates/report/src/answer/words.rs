@@ -20,6 +20,19 @@ impl Tense {
 }
 
 impl Tense {
+    /// Whether it tells of runs that prove nothing.
+    pub fn is_past(self) -> bool {
+        matches!(self, Tense::Past)
+    }
+
+    /// The verb `is` or `was`.
+    pub fn is_verb(self) -> &'static str {
+        match self {
+            Tense::Present => "is",
+            Tense::Past => "was",
+        }
+    }
+
     /// The verb for a capacity, `carries` or `carried`.
     pub fn carries_verb(self) -> &'static str {
         match self {
@@ -43,13 +56,27 @@ pub struct Spread {
     pub is_range: bool,
 }
 
-/// Writes a range of factors in words: `about twice`, `4.4 to 5.5 times`.
-pub fn times_words(ends: [f64; 2]) -> Spread {
-    let [low, high] = ends.map(|factor| match factor {
+/// Writes a factor as a number: `1.5`, `12`.
+fn factor_text(factor: f64) -> String {
+    match factor {
         factor if factor >= 1_000.0 => "over 1000".to_owned(),
         factor if factor >= 10.0 => format!("{factor:.0}"),
         factor => format!("{factor:.1}").trim_end_matches(".0").to_owned(),
-    });
+    }
+}
+
+/// Writes a range of factors as numbers: `2.5`, `1.2 to 2.5`.
+pub fn factors_words(ends: [f64; 2]) -> Spread {
+    let [low, high] = ends.map(factor_text);
+    if low == high {
+        return Spread { text: low, is_range: false };
+    }
+    Spread { text: format!("{low} to {high}"), is_range: true }
+}
+
+/// Writes a range of factors in words: `about twice`, `4.4 to 5.5 times`.
+pub fn times_words(ends: [f64; 2]) -> Spread {
+    let [low, high] = ends.map(factor_text);
     if low == "1" {
         Spread { text: format!("up to {high} times"), is_range: true }
     } else if low != high {
@@ -61,11 +88,14 @@ pub fn times_words(ends: [f64; 2]) -> Spread {
     }
 }
 
-/// Writes a range of shares in percent: `12 %`, `12 % to 22 %`.
+/// Writes a range of shares in percent: `12 %`, `12 % to 22 %`, `up to 22 %`.
 pub fn percents_words(ends: [f64; 2]) -> Spread {
     let [low, high] = ends.map(|share| percent_text(share, Script::Plain));
     if low == high {
         return Spread { text: low, is_range: false };
+    }
+    if ends[0] == 0.0 {
+        return Spread { text: format!("up to {high}"), is_range: true };
     }
     Spread { text: format!("{low} to {high}"), is_range: true }
 }

@@ -10,15 +10,15 @@ const OTHER_URL: &str = "URL";
 
 impl CrossExperiment {
     /// Says what to type to measure the systems in one experiment, without a full stop.
-    pub(super) fn one_experiment_hint(&self) -> String {
+    pub(super) fn one_experiment_hint(&self, purpose: &str) -> String {
         let [first, .., last] = self.experiments.as_slice() else { return String::new() };
         let url = own_url(first, last);
         let added = format!("{}={}", system_name_from(&last.label), url.as_deref().unwrap_or(OTHER_URL));
         match (run_command_with(&first.header.command, &["--system".to_owned(), added]), url) {
-            (None, _) => "For a verdict, run the systems in one experiment".to_owned(),
-            (Some(line), Some(_)) => format!("For a verdict, run them in one experiment: `{line}`"),
+            (None, _) => format!("{purpose}, run the systems in one experiment"),
+            (Some(line), Some(_)) => format!("{purpose}, run them in one experiment: `{line}`"),
             (Some(line), None) => format!(
-                "For a verdict, run both as servers of their own in one experiment, with the second one's URL: `{line}`"
+                "{purpose}, run both as servers of their own in one experiment, with the second one's URL: `{line}`"
             ),
         }
     }

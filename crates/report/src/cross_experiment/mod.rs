@@ -100,14 +100,27 @@ impl CrossExperiment {
 
     /// States that the experiments were measured apart and when, without a full stop.
     pub fn times_sentence(&self) -> String {
+        format!("{}, and there is no verdict. {}", self.begin_of_note(), self.one_experiment_hint("For a verdict"))
+    }
+
+    /// Says the same for a gate, which judges whether the candidate got worse, whatever the cause.
+    pub fn gate_sentence(&self) -> String {
+        format!(
+            "{}, and the gate judges whether the candidate got worse, not why. {}",
+            self.begin_of_note(),
+            self.one_experiment_hint("To leave out what else changed")
+        )
+    }
+
+    /// Writes when the experiments ran, and what their intervals do not hold.
+    fn begin_of_note(&self) -> String {
         let ran: Vec<String> = self.experiments.iter().map(|one| format!("{} {}", one.label, one.when_ran())).collect();
         let between = self.time_between().map_or_else(String::new, |text| format!(" ({text})"));
         format!(
             "measured apart: {}{between}. Whatever else changed between them is part of every change below: the intervals are \
-             of the runs within each{}, and there is no verdict. {}",
+             of the runs within each{}",
             ran.join(", "),
             self.until_sure_clause().unwrap_or_default(),
-            self.one_experiment_hint()
         )
     }
 

@@ -238,6 +238,7 @@ fn limit_line(limit: &Limit, figure: &Figure, rules: &Rules) -> Result<GateLine,
         is_asked: true,
         is_unstable: false,
         is_limit: true,
+        void: super::void_text(figure.no_verdict.as_ref()),
         runs: figure.side.runs.iter().map(|point| point.run).collect(),
     })
 }

@@ -297,3 +297,42 @@ fn a_bound_of_unlike_runs_is_one_of_their_mean() {
     let answer = set(&made).answer;
     assert!(answer.contains("carries less than ") && answer.contains(" from run to run)"), "{answer}");
 }
+
+/// Of more questions than are answered one by one, and of cases that come out differently.
+#[test]
+fn counts_of_outcomes_say_by_how_much() {
+    let speed = |faster: f64| {
+        let mut made = two(1.0, 1.0, 10, 3, 0.005);
+        for stored in &mut made.evidence.measurements {
+            let case = &made.evidence.cases[stored.case as usize];
+            let is_first = case.point.get("clients") == made.evidence.cases[0].point.get("clients");
+            if let (true, "new", model::Reading::Value(value)) =
+                (is_first, case.system.as_str(), &mut stored.measurement.reading)
+            {
+                *value *= if stored.measurement.metric.id == "throughput" { faster } else { 1.0 / faster };
+            }
+        }
+        set(&made).answer
+    };
+    assert!(speed(1.25).contains("2 cases: faster in 1 (by 25 %), equal in 1"), "{}", speed(1.25));
+    assert!(speed(0.8).contains("slower in 1 (by 20 %), equal in 1"), "{}", speed(0.8));
+    assert!(speed(3.0).contains("faster in 1 (by a factor of 3), equal in 1"), "{}", speed(3.0));
+}
+
+#[test]
+fn equal_values_are_said_to_be_equal() {
+    let mut made = Builder { clients: vec![4], rounds: 1, ..Builder::default() }.build();
+    let systems: Vec<String> = made.evidence.cases.iter().map(|case| case.system.clone()).collect();
+    for system in &systems {
+        made.change(system, "throughput", |round, _| 500.0 + f64::from(round));
+    }
+    let answer = set(&made).answer;
+    assert!(answer.contains("select-update was the same on") && !answer.contains('%'), "{answer}");
+    let mut made = Builder { clients: vec![4], rounds: 6, ..Builder::default() }.build();
+    for system in &systems {
+        made.change(system, "throughput", |round, _| 510.0 + 10.0 * f64::from(round));
+    }
+    let answer = set(&made).answer;
+    let same = answer.contains("the same values on both sides") || answer.contains("is the same on");
+    assert!(same, "{answer}");
+}

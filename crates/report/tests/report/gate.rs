@@ -418,3 +418,39 @@ fn junit_has_times_and_properties_and_a_failure_what_differs() {
     }
     assert!(render_outcome(&outcome, Format::Text).contains("server.version (15.14 | 16.3)"));
 }
+
+/// The interval of an open row may lie beside 0.
+#[test]
+fn an_open_row_says_why_it_is_open() {
+    let mut made = built(|_| 1_000.0, 0.0, 8);
+    let level = |round: u32| 1_000.0 + 40.0 * f64::from(round % 4);
+    made.change("old", "throughput", |round, _| level(round));
+    made.change("new <&\"|", "throughput", |round, _| level(round) * (0.975 + 0.006 * f64::from(round % 3)));
+    let outcome = judged(&made, &GateRules { max_regression: 0.02, ..GateRules::default() });
+    let line = &outcome.lines[0];
+    assert_eq!(line.status, RowStatus::Open, "{line:?}");
+    assert!(line.detail.ends_with(", worse, but perhaps by no more than 2 %"), "{line:?}");
+    let noisy = judged(&built(|_| 990.0, 0.3, 6), &GateRules::default());
+    let open = noisy.lines.iter().find(|line| line.status == RowStatus::Open).unwrap();
+    assert!(open.detail.ends_with(", perhaps worse by more than 3 %"), "{open:?}");
+}
+
+#[test]
+fn a_limit_of_a_paused_run_is_not_judged_and_measured_again() {
+    let systems = vec![("only".to_owned(), (|_| 1_000.0) as Speed)];
+    let mut made = Builder { systems, noise: 0.004, rounds: 8, clients: vec![1], ..Builder::default() }.build();
+    made.evidence.header.command = "etalon run p.toml".to_owned();
+    made.mark(3, MarkKind::Paused, "as planted");
+    let outcome = limited(&made, &["throughput >= 500"]).unwrap();
+    assert_eq!(outcome.status, GateStatus::TooFewRows, "{outcome:?}");
+    let said = outcome.undecided_sentence().unwrap();
+    for words in [
+        "not judged: ",
+        "throughput: paused in 1 run; ",
+        "more rounds do not help: remove the cause and measure again: `etalon run p.toml`",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(render_outcome(&outcome, Format::Text).contains(&said));
+    assert!(!said.contains("neither show nor exclude"), "{said}");
+}

@@ -40,20 +40,55 @@ pub fn name_systems_of_backup(line: &mut Line) {
 
 /// Takes words that name codecs, as `zstd` or `zstd:3`, out of the systems of a backup, and has them compared.
 fn take_codecs(line: &mut Line, systems: &mut Vec<String>) {
-    let words: Vec<String> = systems.extract_if(.., |word| codec_name(word).is_some()).collect();
-    if words.is_empty() {
-        return;
+    let words: Vec<String> = systems.extract_if(.., |word| codec_and_level(word).is_some()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    line.add_codecs(&words);
+}
+
+impl Line {
+    /// Has codecs such as `gzip` or `zstd:3` compared; `false` without any, or if one of the words is none.
+    pub(super) fn add_codecs(&mut self, words: &[&str]) -> bool {
+        let found: Option<Vec<(&str, Option<u32>)>> = words.iter().map(|word| codec_and_level(word)).collect();
+        let Some(found) = found.filter(|found| !found.is_empty()) else { return false };
+        let codecs: Vec<&str> = distinct(found.iter().map(|(codec, _)| *codec));
+        let levels: Vec<Option<u32>> = distinct(found.iter().map(|(_, level)| *level));
+        self.options.extend(["--set".to_owned(), format!("benchmarks.*.codec={}", one_or_list(&codecs.join(",")))]);
+        match (codecs.as_slice(), levels.as_slice()) {
+            (_, [None]) => {}
+            // Level 0 is the usual one.
+            (_, [Some(level)]) => self.add_level(&level.to_string()),
+            ([_], levels) => {
+                let levels: Vec<String> = levels.iter().map(|level| level.unwrap_or(0).to_string()).collect();
+                self.add_level(&format!("[{}]", levels.join(", ")));
+            }
+            _ => self
+                .add_note("each codec is at its usual level: `--set 'benchmarks.*.level=6'` is a level of all of them"),
+        }
+        true
     }
-    let names: Vec<String> = words.iter().filter_map(|word| codec_name(word)).map(str::to_owned).collect();
-    line.options.extend(["--set".to_owned(), format!("benchmarks.*.codec={}", one_or_list(&names.join(",")))]);
-    if words.iter().any(|word| word.contains(':')) {
-        line.add_note("each codec is at its usual level: `--set 'benchmarks.*.level=6'` is a level of all of them");
+
+    /// Sets the level, or levels, of the codecs.
+    fn add_level(&mut self, level: &str) {
+        self.options.extend(["--set".to_owned(), format!("benchmarks.*.level={level}")]);
     }
 }
 
-/// The codec of a word such as `zstd` or `zstd:3`; `None` for any other word.
-fn codec_name(word: &str) -> Option<&str> {
-    let (name, level) = word.split_once(':').unwrap_or((word, ""));
-    (workloads::backup::codec::NAMES.contains(&name) && level.bytes().all(|digit| digit.is_ascii_digit()))
-        .then_some(name)
+/// Lists values, each once, in their order.
+fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut known = Vec::new();
+    for value in all {
+        if !known.contains(&value) {
+            known.push(value);
+        }
+    }
+    known
+}
+
+/// The codec of a word such as `zstd` or `zstd:3`, and its level if it has one; `None` for any other word.
+fn codec_and_level(word: &str) -> Option<(&str, Option<u32>)> {
+    let (name, level) = match word.split_once(':') {
+        Some((name, level)) => (name, Some(level.parse().ok()?)),
+        None => (word, None),
+    };
+    workloads::backup::codec::NAMES.contains(&name).then_some((name, level))
 }

@@ -68,6 +68,8 @@ pub struct Line {
     /// The name of the system that all imported files are of.
     label: Option<String>,
     is_only_planned: bool,
+    /// Reads and writes of a disk at a time.
+    is_mixed: bool,
     definitions: Vec<String>,
     url: Option<Url>,
     candidate: Option<String>,
@@ -178,7 +180,10 @@ impl Line {
             Instead::System => self.words.push(folder_of_new_file(value)),
             Instead::Codec => {
                 self.is_backup = true;
-                self.add_option("--set", format!("benchmarks.*.codec={}", one_or_list(&value)));
+                let words: Vec<&str> = value.split(',').map(str::trim).collect();
+                if !self.add_codecs(&words) {
+                    self.add_option("--set", format!("benchmarks.*.codec={}", one_or_list(&value)));
+                }
             }
             Instead::Plan => self.is_only_planned = true,
             Instead::Limit => self.add_gate_option(["--limit".to_owned(), as_limit(&value)]),
@@ -296,6 +301,7 @@ impl Line {
             None => ("sequential", value),
         };
         let op = if matches!(op, "rw" | "readwrite") { "mixed" } else { op };
+        self.is_mixed |= op == "mixed";
         self.add_option("--set", format!("benchmarks.*.op={op}"));
         self.add_option("--set", format!("benchmarks.*.pattern={pattern}"));
     }
@@ -305,6 +311,10 @@ impl Line {
         if !self.definitions.is_empty() {
             let definitions = std::mem::take(&mut self.definitions).join(", ");
             self.add_option("--set", format!("define={definitions}"));
+        }
+        if self.is_mixed && !self.options.iter().any(|option| option.starts_with("benchmarks.*.read_percent=")) {
+            // fio's own share.
+            self.add_option("--set", "benchmarks.*.read_percent=50".to_owned());
         }
         if let Some(mut url) = self.url.take() {
             self.take_parts(&mut url);
@@ -338,7 +348,14 @@ impl Line {
 
     /// Renames `--threads` to `--clients` in a line of another tool's words that has no clients, since those are its threads.
     fn take_threads_as_clients(&mut self) {
-        if self.strange.is_empty() || self.has_option(&["-c", "--clients"]) {
+        if !self.strange.is_empty() {
+            self.rename_threads();
+        }
+    }
+
+    /// Renames `--threads` to `--clients`, unless the line has clients.
+    pub fn rename_threads(&mut self) {
+        if self.has_option(&["-c", "--clients"]) {
             return;
         }
         if let Some(threads) = self.options.iter_mut().find(|option| *option == "--threads") {

@@ -61,7 +61,7 @@ fn verbs_of_other_tools_are_answered_with_a_line() {
         ("import old.txt new.txt", "etalon import old.txt new.txt -o old-vs-new.etalon"),
         ("capacity postgres://h/d", "etalon capacity postgres://h/d --p99 20ms"),
     ]);
-    assert!(said("replay log").contains("étalon replays no recorded traffic"));
+    assert!(said("replay log").contains("`etalon run A_URL B_URL shop.capture` replays it"));
 }
 
 #[test]

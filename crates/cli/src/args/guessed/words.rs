@@ -277,6 +277,12 @@ pub const OPTIONS: &[OtherOption] = &[
     ),
     flag(Measuring, &["--group_reporting", "--time_based"], Instead::Words(&[]), "étalon does so by itself"),
     taking(Measuring, &["--codec", "--codecs", "--compression", "--compress"], Instead::Codec, BACKUPS),
+    taking(
+        Measuring,
+        &["--level", "--compression-level", "--compress-level"],
+        Instead::Key("benchmarks.*.level", ""),
+        BACKUPS,
+    ),
     taking(Measuring, &["--junit"], Instead::Junit, "`etalon gate` judges a store, and writes JUnit XML"),
     taking(
         Measuring,
@@ -364,6 +370,8 @@ pub enum Meaning {
     Steps,
     /// `run` with the plan `backup-compression` on the systems.
     Backup,
+    /// `run` with a built-in plan on the systems.
+    Plan(&'static str),
     /// `run` of one system under two settings, or before and after a change.
     States,
     /// `run`, then `gate`.
@@ -383,8 +391,7 @@ pub const VERBS: &[(&[&str], Meaning, &str)] = &[
     (
         &["replay", "record"],
         Meaning::Nothing,
-        "étalon replays no recorded traffic: `etalon capture LOG` shows what a server was asked; write it as a script, \
-         `etalon run URL --script my.sql`; pgreplay and Percona's pt-upgrade replay logs (docs/comparison.md)",
+        "`etalon capture LOG -o shop.capture` reads a server's log, and `etalon run A_URL B_URL shop.capture` replays it on both",
     ),
     (
         &[
@@ -415,7 +422,36 @@ pub const VERBS: &[(&[&str], Meaning, &str)] = &[
         Meaning::Verb("run"),
         "`etalon run` measures the disks that folders are on",
     ),
-    (&["backup", "dump", "restore", "compress", "compression"], Meaning::Backup, BACKUPS),
+    (
+        &[
+            "backup",
+            "dump",
+            "restore",
+            "compress",
+            "compression",
+            "pg_dump",
+            "pg_dumpall",
+            "pg_restore",
+            "pg_basebackup",
+            "mysqldump",
+            "mariadb-dump",
+            "mariadb-backup",
+            "xtrabackup",
+            "pgbackrest",
+        ],
+        Meaning::Backup,
+        BACKUPS,
+    ),
+    (
+        &["tpcc", "tpc-c", "tprocc", "tproc-c", "hammerdb"],
+        Meaning::Plan("order-entry"),
+        "the plan `order-entry` enters orders of warehouses, as TPC-C does: `--set 'benchmarks.*.warehouses=10'` says of how many",
+    ),
+    (
+        &["tpch", "tpc-h", "tproch", "tproc-h"],
+        Meaning::Plan("analytics"),
+        "the plan `analytics` times 22 queries on eight tables, as TPC-H does: `--set 'benchmarks.*.scale=1'` says how large",
+    ),
     (&["query"], Meaning::Verb("run"), "`etalon run` times each query of a folder"),
     (
         &["before", "after"],

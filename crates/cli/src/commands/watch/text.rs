@@ -11,7 +11,7 @@ use report::text::{TextOptions, wrap_to_width};
 
 use super::reading::{Course, Watched};
 use crate::args::guessed::typed_line;
-use crate::progress::{clock_text, has_searches, may_end_early};
+use crate::progress::{estimate_text, has_searches, may_end_early};
 
 /// Writes a watched experiment as text: its progress, the answer or the rows so far, and the last run; not cleaned.
 pub fn watched_text(store: &Path, watched: &Watched, now_unix_ms: i64, width: usize) -> String {
@@ -45,7 +45,7 @@ fn progress_lines(store: &Path, watched: &Watched, now_unix_ms: i64) -> Vec<Stri
     let counts = evidence.run_counts();
     let ended = counts.measured + counts.failed;
     let failed = if counts.failed > 0 { format!(", {} failed", counts.failed) } else { String::new() };
-    let taken = watched.time_taken(now_unix_ms).map(|taken| format!(" {}", clock_text(taken))).unwrap_or_default();
+    let taken = watched.time_taken(now_unix_ms).map(|taken| format!(" {}", estimate_text(taken))).unwrap_or_default();
     if course == Course::Ended {
         let rounds = count_noun(evidence.round_count() as usize, "round");
         let took = if taken.is_empty() { taken } else { format!(", took{taken}") };
@@ -72,7 +72,7 @@ fn progress_lines(store: &Path, watched: &Watched, now_unix_ms: i64) -> Vec<Stri
     let mut time = format!("time:{taken} so far");
     if let Some(left) = watched.time_left(now_unix_ms) {
         let about = if most.is_empty() || has_searches(&evidence.header.plan) { "about " } else { most };
-        let _ = write!(time, ", {about}{} left", clock_text(left));
+        let _ = write!(time, ", {about}{} left", estimate_text(left));
     }
     if let Some(rounds) = watched.set.as_ref().ok().and_then(expected_rounds_to_go) {
         let _ = write!(time, "; about {} until every row is decided", count_noun(rounds as usize, "more round"));
