@@ -295,6 +295,7 @@ fn clients_are_answered_with_the_rate_at_which_they_ran() {
     let object: Value = serde_json::from_str(&ran.stdout).unwrap();
     let answer = object["answer"].as_str().unwrap();
     assert!(answer.contains("at least 9 clients") && answer.contains("in tpcb-like"), "{answer}");
+    assert!(answer.contains(", at least ") && !answer.contains("at at least"), "{answer}");
     assert!(answer.contains("in select-only"), "{answer}");
 }
 

@@ -331,11 +331,7 @@ impl Wide {
     /// Tests whether the times of neighbouring rows of one system and case follow each other by one step. A sample may be missing, and
     /// whole numbers are rounded. Moments, of which `unit` are a second, may be those of runs if the steps are long.
     fn rise_steadily(&self, times: &[f64], meanings: &[Meaning], unit: f64) -> bool {
-        let case = |row: &[String]| -> Vec<String> {
-            let of_case = |meaning: &Meaning| matches!(meaning, Meaning::System | Meaning::Benchmark | Meaning::Key);
-            row.iter().zip(meanings).filter(|(_, meaning)| of_case(meaning)).map(|(cell, _)| cell.clone()).collect()
-        };
-        let cases: Vec<Vec<String>> = self.rows.iter().map(|(_, row)| case(row)).collect();
+        let cases: Vec<Vec<&str>> = self.rows.iter().map(|(_, row)| case_of_row(row, meanings)).collect();
         let within = times.windows(2).zip(cases.windows(2)).filter(|(_, cases)| cases[0] == cases[1]);
         let mut steps: Vec<f64> = within.map(|(times, _)| times[1] - times[0]).filter(|step| *step > 0.0).collect();
         steps.sort_by(f64::total_cmp);
@@ -343,9 +339,9 @@ impl Wide {
         let longest = if steps.len() < MANY_STEPS { LONGEST_STEP_S } else { LONGEST_OF_MANY_S };
         let is_whole = times.iter().all(|time| time.fract() == 0.0);
         let slack = if is_whole && step >= 8.0 { (0.1 * step).max(1.0) } else { 0.1 * step };
-        let is_near = |one: f64, multiple: f64| (one - multiple * step).abs() <= slack;
-        let single = steps.iter().filter(|one| is_near(**one, 1.0)).count();
-        let few = steps.iter().filter(|one| is_near(**one, 2.0) || is_near(**one, 3.0)).count();
+        let single = steps.iter().filter(|one| (**one - step).abs() <= slack).count();
+        let missing = [2.0, 3.0].map(|times| steps.iter().filter(|one| (**one - times * step).abs() <= slack).count());
+        let few: usize = missing.iter().sum();
         let all = times.len() - 1;
         all > 2
             && (unit.is_infinite() || step <= longest * unit)
@@ -385,6 +381,15 @@ impl Wide {
         });
         mapped.iter().map(Mapping::to_text).chain(words).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Lists the cells that say of which system and case a row is.
+fn case_of_row<'r>(row: &'r [String], meanings: &[Meaning]) -> Vec<&'r str> {
+    let of_case = row
+        .iter()
+        .zip(meanings)
+        .filter(|(_, meaning)| matches!(meaning, Meaning::System | Meaning::Benchmark | Meaning::Key));
+    of_case.map(|(cell, _)| cell.as_str()).collect()
 }
 
 /// The longest step of a series of moments, in seconds: runs take longer.

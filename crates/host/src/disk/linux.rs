@@ -24,7 +24,7 @@ pub(super) fn backing(mount: &Mount) -> Option<Backing> {
 /// Layers that are followed: a recorded path may lead back to its own mount.
 const DEEPEST: u32 = 8;
 
-/// Tests whether an overlay or a loop device lies on a file system in memory, within so many layers.
+/// Tests whether an overlay or a loop device lies on a file system in memory, within a number of layers.
 fn is_in_memory(mount: &Mount, layers: u32) -> bool {
     let Some(file) = file_behind(mount).filter(|_| layers > 0) else { return false };
     let below = super::nearest_existing(&file).ok().and_then(|place| super::mount_of(&place).ok());
@@ -136,16 +136,19 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_overlay_that_writes_to_memory_is_memory() {
-        let overlay = |upper: &str| Mount {
+    fn overlay(upper: &str) -> Mount {
+        Mount {
             kind: "overlay".to_owned(),
             source: "overlay".to_owned(),
             options: vec!["rw".to_owned(), format!("upperdir={upper}")],
             device_number: "0:77".to_owned(),
             root: "/".to_owned(),
             mount_point: "/merged".into(),
-        };
+        }
+    }
+
+    #[test]
+    fn an_overlay_that_writes_to_memory_is_memory() {
         if crate::disk::is_memory_backed(Path::new("/dev/shm")).unwrap() {
             assert_eq!(backing(&overlay("/dev/shm/not/there/yet")), Some(Backing::Memory));
         }

@@ -662,15 +662,13 @@ fn remedy_text(remedy: &Remedy, rules: &Rules) -> String {
             "the sides promise different things at commit: set both alike, or compare them as they are".to_owned()
         }
         Remedy::AllowDifferentRows => {
-            "give both sides the same rows, or on disks the same `span_mb`, and measure again; or compare them as they are \
-             (of an UPDATE, MySQL and MariaDB count only the rows whose values it changes)"
+            "give both sides the same rows, or on disks the same `span_mb`, and measure again (of an UPDATE, MySQL and MariaDB \
+             count the rows whose values it changes); or compare them as they are"
                 .to_owned()
         }
-        Remedy::Interleave => {
-            "what changed on the machine in the meantime looks like a difference: let each round run \
-                               every case, in random order"
-                .to_owned()
-        }
+        Remedy::Interleave => "what changed on the machine in the meantime looks like a difference: let each round run every case, \
+                               in random order"
+            .to_owned(),
         Remedy::MoreThreads { .. } => "the load generator was at its limit: let it use every core".to_owned(),
         Remedy::MoreHosts => {
             "the load generator was at its limit: let other hosts make the load (`etalon agent` there, \

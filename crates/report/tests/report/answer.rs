@@ -317,6 +317,11 @@ fn counts_of_outcomes_say_by_how_much() {
     assert!(speed(1.25).contains("2 cases: faster in 1 (by 25 %), equal in 1"), "{}", speed(1.25));
     assert!(speed(0.8).contains("slower in 1 (by 20 %), equal in 1"), "{}", speed(0.8));
     assert!(speed(3.0).contains("faster in 1 (by a factor of 3), equal in 1"), "{}", speed(3.0));
+    let speeds: [Speed; 6] = [|_| 1_000.0, |_| 1_200.0, |_| 1_400.0, |_| 800.0, |_| 1_300.0, |_| 2_500.0];
+    let systems = speeds.iter().zip(["a", "b", "c", "d", "e", "f"]).map(|(speed, name)| (name.to_owned(), *speed));
+    let made = Builder { systems: systems.collect(), noise: 0.002, clients: vec![4], ..Builder::default() }.build();
+    let answer = set(&made).answer;
+    assert!(answer.contains("b against a, 1 case: faster by 20 %."), "{answer}");
 }
 
 #[test]
