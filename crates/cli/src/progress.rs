@@ -114,11 +114,7 @@ impl Observer for Progress<'_> {
             self.print_above_bar(&format!("reactor: {kind}"));
         }
         if let Some(durability) = facts.durability() {
-            self.print_above_bar(&format!(
-                "{name}: commits {} ({})",
-                durability.tier.commit_words(),
-                durability.because
-            ));
+            self.print_above_bar(&format!("{name}: commits {}", durability.tier.commit_words()));
         }
     }
 

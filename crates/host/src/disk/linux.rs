@@ -26,7 +26,10 @@ const DEEPEST: u32 = 8;
 
 /// Tests whether an overlay or a loop device lies on a file system in memory, within a number of layers.
 fn is_in_memory(mount: &Mount, layers: u32) -> bool {
-    let Some(file) = file_behind(mount).filter(|_| layers > 0) else { return false };
+    if layers == 0 {
+        return false;
+    }
+    let Some(file) = file_behind(mount) else { return false };
     let below = super::nearest_existing(&file).ok().and_then(|place| super::mount_of(&place).ok());
     below.is_some_and(|below| super::MEMORY.contains(&below.kind.as_str()) || is_in_memory(&below, layers - 1))
 }

@@ -298,7 +298,7 @@ fn a_bound_of_unlike_runs_is_one_of_their_mean() {
     assert!(answer.contains("carries less than ") && answer.contains(" from run to run)"), "{answer}");
 }
 
-/// Of more questions than are answered one by one, and of cases that come out differently.
+/// Counts stand for more questions than are answered one by one, and for cases that come out differently.
 #[test]
 fn counts_of_outcomes_say_by_how_much() {
     let speed = |faster: f64| {

@@ -419,7 +419,7 @@ fn junit_has_times_and_properties_and_a_failure_what_differs() {
     assert!(render_outcome(&outcome, Format::Text).contains("server.version (15.14 | 16.3)"));
 }
 
-/// The interval of an open row may lie beside 0.
+/// The interval of an open row may leave out 0.
 #[test]
 fn an_open_row_says_why_it_is_open() {
     let mut made = built(|_| 1_000.0, 0.0, 8);
