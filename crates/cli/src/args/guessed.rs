@@ -9,6 +9,7 @@ mod line;
 mod queries;
 mod repair;
 mod sides;
+mod verbs;
 mod words;
 
 use std::path::Path;
@@ -27,7 +28,8 @@ use self::line::{Line, is_option};
 pub use self::line::{shell_quote, typed_line};
 use self::queries::{is_verb_of_queries, name_queries};
 use self::repair::repair_line;
-use self::words::{For, Meaning, SETTINGS, VERBS};
+use self::verbs::{Meaning, VERBS};
+use self::words::{For, SETTINGS};
 use crate::args::Cli;
 use crate::error::CliError;
 use crate::results::{instead_of_store, is_store, line_with_baseline, newest_store};

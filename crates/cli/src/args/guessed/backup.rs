@@ -5,7 +5,8 @@ use std::path::Path;
 use clap::CommandFactory as _;
 
 use super::line::{Line, one_or_list};
-use super::words::{For, VERBS};
+use super::verbs::VERBS;
+use super::words::For;
 use super::{file_of_sqlite, is_plan};
 use crate::args::Cli;
 
