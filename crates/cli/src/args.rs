@@ -5,6 +5,7 @@ mod comparing;
 mod conduct;
 mod gating;
 pub mod guessed;
+pub mod last;
 mod remembered;
 mod results_folder;
 mod states;
@@ -345,7 +346,9 @@ pub struct InitArgs {
 /// `etalon compare`.
 #[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
-    /// The experiment's store, as STORE or STORE:SYSTEM where others follow
+    /// The experiment's store, as STORE or STORE:SYSTEM where others follow; `last` is the newest in `etalon-results`
+    ///
+    /// `last~1` is the one before it; so for every verb that takes a store
     #[arg(value_name = "STORE")]
     pub store: String,
     /// Baseline and candidate, or stores of other days, hosts or versions
@@ -470,7 +473,7 @@ impl From<Seventh> for SeventhColumn {
 /// `etalon export`.
 #[derive(Args, Clone, Debug)]
 pub struct ExportArgs {
-    /// The experiment's store
+    /// The experiment's store; `last` is the newest in `etalon-results`
     pub store: PathBuf,
     /// What to write
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
@@ -537,7 +540,7 @@ pub enum AuditFormat {
 /// `etalon report`.
 #[derive(Args, Clone, Debug)]
 pub struct ReportArgs {
-    /// The experiment's store; several, each as STORE or STORE:SYSTEM, are compared with the first
+    /// The experiment's store, or `last`; several, each as STORE or STORE:SYSTEM, are compared with the first
     #[arg(value_name = "STORE", required = true)]
     pub stores: Vec<String>,
     /// The file to write, `-` for stdout; next to the last store when not given

@@ -25,7 +25,7 @@ use clap::Parser as _;
 
 /// Parses the command line, runs the verb, and exits with its code.
 fn main() -> ExitCode {
-    let cli = match args::Cli::try_parse() {
+    let cli = match args::Cli::try_parse_from(std::iter::once("etalon".into()).chain(args::last::process_arguments())) {
         Ok(cli) => cli,
         Err(error) => return print_parse_error(error),
     };

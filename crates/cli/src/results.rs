@@ -85,7 +85,7 @@ pub fn split_sides<'a>(first: &str, others: &'a [String]) -> Result<(Vec<Side>, 
 }
 
 /// Whether a name is a system's of that store, which a file of that name then does not hide.
-fn is_system(store: &str, name: &str) -> bool {
+pub fn is_system(store: &str, name: &str) -> bool {
     !is_store(name)
         && Store::open_read_only(Path::new(store)).ok().is_some_and(|store| store.header().plan.system(name).is_some())
 }

@@ -7,7 +7,7 @@ use super::{Comparing, heading};
 /// `etalon gate`.
 #[derive(Args, Clone, Debug)]
 pub struct GateArgs {
-    /// The experiment's store; with `--baseline` that of the candidate, as STORE or STORE:SYSTEM
+    /// The experiment's store, or `last`; with `--baseline` that of the candidate, as STORE or STORE:SYSTEM
     pub store: String,
     /// Earlier experiment to compare the candidate with, as STORE or STORE:SYSTEM
     ///

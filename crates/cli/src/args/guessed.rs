@@ -4,11 +4,13 @@ mod address;
 mod backup;
 mod change;
 mod check;
+mod diskspd;
 mod files;
 mod line;
 mod queries;
 mod repair;
 mod sides;
+mod sysbench;
 mod verbs;
 mod words;
 
@@ -21,18 +23,20 @@ pub use self::address::{as_system, has_sqlite_magic, is_url};
 use self::address::{is_sqlite, with_known_scheme};
 use self::backup::name_systems_of_backup;
 use self::check::{Checked, check_line};
+use self::diskspd::read_diskspd;
 use self::files::is_foreign_file;
 use self::files::{ImportLines, import_lines};
 pub use self::files::{grouped_files, imported_name};
 use self::line::{Line, is_option};
 pub use self::line::{shell_quote, typed_line};
-use self::queries::{is_verb_of_queries, name_queries};
+use self::queries::{is_verb_of_queries, lines_of_queries, name_queries};
 use self::repair::repair_line;
-use self::verbs::{Meaning, VERBS};
+use self::sysbench::replace_script;
+use self::verbs::{Meaning, OtherVerb, is_verb, other_verb};
 use self::words::{For, SETTINGS};
 use crate::args::Cli;
 use crate::error::CliError;
-use crate::results::{instead_of_store, is_store, line_with_baseline, newest_store};
+use crate::results::{instead_of_store, is_store, line_with_baseline, newest_store, stores_in_folder};
 
 /// Options that are never proposed for a slip of the pen: each gives something up.
 const NEVER_PROPOSED: [&str; 4] =
@@ -56,6 +60,7 @@ pub fn suggest_line(arguments: &[String], error: clap::Error) -> Result<CliError
             explain_own_verb(&verb, &rest, &etalon, error.kind())
         }
         Some((verb, rest)) if error.kind() == ErrorKind::InvalidSubcommand => explain_other_verb(&verb, &rest, &etalon),
+        None if error.kind() == ErrorKind::DisplayHelp => explain_host(arguments, &etalon),
         _ if matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument) => {
             explain_missing_verb(arguments, &etalon)
         }
@@ -66,15 +71,15 @@ pub fn suggest_line(arguments: &[String], error: clap::Error) -> Result<CliError
 
 /// The words of this command line, without the program's name.
 pub fn process_arguments() -> Vec<String> {
-    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
+    super::last::process_arguments().iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Splits the first word that is no option from the others, if it is a verb of étalon's or of another tool.
 fn named_verb(arguments: &[String], etalon: &Command) -> Option<(String, Vec<String>)> {
     let at = arguments.iter().position(|word| !is_option(word))?;
     let verb = arguments[at].clone();
-    let is_known =
-        etalon.find_subcommand(&verb).is_some() || VERBS.iter().any(|(names, ..)| names.contains(&verb.as_str()));
+    // `backup-encrypted` is a plan.
+    let is_known = is_verb(&verb, etalon) || (is_strange(&verb) && other_verb(&verb).is_some());
     let mut rest = arguments.to_vec();
     rest.remove(at);
     is_known.then_some((verb, rest))
@@ -85,20 +90,34 @@ fn names_systems(words: &[String]) -> bool {
     words.iter().any(|word| !is_option(word) && (is_url(word) || is_sqlite(word)))
 }
 
+/// Whether a line says how much is asked, and names no store to compare.
+fn names_load(rest: &[String]) -> bool {
+    let names_stores = rest.iter().any(|word| is_store(word) || !stores_in_folder(Path::new(word)).is_empty());
+    !names_stores && has_one_of(&LOAD, rest)
+}
+
+/// Whether one of the options is among the words, with its value or without.
+fn has_one_of(options: &[&str], words: &[String]) -> bool {
+    words.iter().any(|word| options.iter().any(|option| word.split('=').next() == Some(option)))
+}
+
+/// Options that say how a system is loaded.
+const LOAD: [&str; 9] = ["-T", "--time", "--duration", "--for", "-c", "--clients", "--script", "--scale", "--p99"];
+
 /// Options with which a comparison is judged.
 const JUDGING: [&str; 5] = ["--fail-if-slower", "--fail-if", "--fail-on", "--max-regression", "--limit"];
 
 /// Finds the verb that a line means, with a note about it: `compare` of systems means `run`, `compare` with limits `gate`.
 fn meant_verb<'v>(verb: &'v str, rest: &[String]) -> (&'v str, &'static str) {
-    let judges = |word: &String| JUDGING.iter().any(|option| word.split('=').next() == Some(option));
     match verb {
         "compare" | "gate" | "report" if names_systems(rest) => {
             ("run", "`etalon run` measures systems and compares them")
         }
+        "compare" if names_load(rest) => ("run", "`etalon run` measures systems and compares them"),
         "queries" if rest.iter().filter(|word| !is_option(word)).count() > 1 => {
             ("run", "`etalon run` times each query of a folder")
         }
-        "compare" if rest.iter().any(judges) => ("gate", "`etalon gate` passes or fails"),
+        "compare" if has_one_of(&JUDGING, rest) => ("gate", "`etalon gate` passes or fails"),
         verb => (verb, ""),
     }
 }
@@ -205,7 +224,7 @@ fn add_missing_options(line: &mut Line) -> Option<&'static str> {
 
 /// Makes the error for a verb of another tool, with étalon's line in its place; `None` for an unknown verb.
 fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<CliError> {
-    let (_, meaning, about) = VERBS.iter().find(|(names, ..)| names.contains(&verb))?;
+    let OtherVerb { meaning, about, .. } = other_verb(verb)?;
     let error = CliError::user_error(format!("étalon has no command `{verb}`"));
     let read = |verb: &str| {
         let mut line = Line::read(verb, rest, etalon);
@@ -213,17 +232,33 @@ fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<C
         line
     };
     Some(match meaning {
-        Meaning::Nothing => error.with_hint(*about),
+        Meaning::Nothing => error.with_hint(about),
         Meaning::Version => error.with_hint("type `etalon --version`"),
         Meaning::Verb(own) => {
             let mut line = read(own);
             add_missing_options(&mut line);
             if is_verb_of_queries(verb) {
                 name_queries(&mut line);
+                if let Some(asked) = lines_of_queries(&line) {
+                    return Some(error.with_hint(asked));
+                }
             }
             if line.words.is_empty() && !line.has_option(&["--system", "--url"]) {
-                return Some(error.with_hint(*about).with_hint(format!("`etalon {own} --help` has examples")));
+                let error = if about.is_empty() { error } else { error.with_hint(about) };
+                return Some(error.with_hint(format!("`etalon {own} --help` has examples")));
             }
+            add_suggested_line(error, line)
+        }
+        Meaning::Client(scheme) => {
+            let (rest, script) = replace_script(rest);
+            let mut line = Line::read_client(scheme, &rest, etalon);
+            line.add_note(about);
+            line.add_note(&script);
+            add_suggested_line(error, line)
+        }
+        Meaning::Diskspd => {
+            let mut line = read_diskspd(rest);
+            line.add_note(about);
             add_suggested_line(error, line)
         }
         Meaning::Steps => suggest_steps(error, read("run"), read("capacity")),
@@ -237,7 +272,12 @@ fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<C
             name_systems_of_plan(&mut line, plan);
             add_suggested_line(error, line)
         }
-        Meaning::States => suggest_states(error.with_hint(*about), verb, read("run")),
+        Meaning::States => suggest_states(error.with_hint(about), verb, read("run")),
+        Meaning::Change => {
+            let mut line = read("run");
+            line.take_change();
+            add_suggested_line(error, line)
+        }
         Meaning::Ci if !rest.is_empty() && rest.iter().all(|word| is_option(word) || is_store(word)) => {
             add_suggested_line(error, read("gate"))
         }
@@ -291,21 +331,21 @@ fn name_systems_of_plan(line: &mut Line, plan: &str) {
 }
 
 /// Adds the lines that keep the results of two states of a server in two folders, of which `state` is one, and compare them.
-fn suggest_states(error: CliError, state: &str, line: Line) -> CliError {
-    if line.words.is_empty() {
-        return error;
+fn suggest_states(error: CliError, state: &str, mut line: Line) -> CliError {
+    if line.words.iter().all(|word| is_strange(word)) {
+        line.words = vec![SOME_URL.to_owned()];
     }
-    let [before, after] = ["before", "after"]
+    leave_out_strange_words(&mut line);
+    let is_later = state == "after";
+    let [before, after] = [if is_later { "before" } else { state }, "after"]
         .map(|folder| typed_line(&[line.arguments(), vec!["-o".to_owned(), folder.to_owned()]].concat()));
     if let Checked::Refused(why) = check_line(&line.arguments()) {
         return add_refusal(error, *why);
     }
-    let first = if state == "before" {
-        format!("type `{before}`, after the change `{after}`")
-    } else {
-        format!("type `{after}`")
-    };
-    error.with_hint(format!("where only you can make the change: {first}, then `etalon compare before after`"))
+    let first =
+        if is_later { format!("type `{after}`") } else { format!("type `{before}`, after the change `{after}`") };
+    let compared = typed_line(&["compare", if is_later { "before" } else { state }, "after"]);
+    error.with_hint(format!("where only you can make the change: {first}, then `{compared}`"))
 }
 
 /// Adds the line that compares to an error: stores are compared, other files imported first, and systems run.
@@ -316,7 +356,11 @@ fn suggest_compare(error: CliError, line: Line, run: Line) -> CliError {
             .with_hint("`etalon compare --help` has examples"),
         Some(first) if is_store(first) => add_suggested_line(error, line),
         Some(_) if line.words.iter().all(|word| is_strange(word)) => {
-            error.with_hint("stores are named by their files: `etalon list etalon-results` has them")
+            let are = if line.words.len() == 1 { "is" } else { "are" };
+            let words: Vec<String> = line.words.iter().map(|word| format!("`{word}`")).collect();
+            error
+                .with_hint("stores are named by their files, or their folder, or `last` and `last~1`: `etalon list etalon-results` has them")
+                .with_hint(format!("{} {are} not there; with stores of yours type `{}`", words.join(" and "), line.typed_text()))
         }
         Some(_) if line.words.iter().all(|word| is_foreign_file(word)) => add_suggested_line(error, line),
         Some(_) => add_suggested_line(error, run),
@@ -349,9 +393,16 @@ fn explain_second_verb(word: &str) -> Option<CliError> {
     words.remove(verb);
     let mut etalon = Cli::command();
     etalon.build();
-    let is_known = VERBS.iter().any(|(names, meaning, _)| names.contains(&word) && *meaning != Meaning::List);
-    let answered = if is_known { explain_other_verb(word, &words, &etalon) } else { None };
-    answered.map(|error| CliError { message: format!("`{word}` is neither a plan, a script nor a system"), ..error })
+    other_verb(word).filter(|known| known.meaning != Meaning::List)?;
+    explain_other_verb(word, &words, &etalon)
+        .map(|error| CliError { message: format!("`{word}` is neither a plan, a script nor a system"), ..error })
+}
+
+/// Makes the error for a line without a verb whose `-h` is followed by a host; `None` where it asks for help.
+fn explain_host(arguments: &[String], etalon: &Command) -> Option<CliError> {
+    let line = Line::read("run", arguments, etalon);
+    let error = CliError::user_error("`etalon run` is missing, and the URL of the server");
+    names_a_host(&line, arguments).then(|| add_suggested_line(error, line))
 }
 
 /// Makes the error for a line without a verb: systems, scripts or plans are to be run, stores compared.

@@ -87,7 +87,7 @@ fn too_few_rows_error(outcome: &GateOutcome, args: &GateArgs) -> CliError {
     let compare = typed_line(&std::iter::once("compare").chain(stores).collect::<Vec<_>>());
     let (compared, asked) = (outcome.rows_compared(), outcome.rows_asked());
     let long_enough = if asked < outcome.lines.len() && args.min_rows.is_none() {
-        " for which its runs are long enough"
+        " whose runs are long enough for a verdict"
     } else {
         " that it asks for"
     };

@@ -11,6 +11,7 @@ use store::Store;
 use super::named::{self, Kind, Named};
 use super::report::set_of;
 use crate::args::ListArgs;
+use crate::args::guessed::typed_line;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -19,6 +20,11 @@ use crate::results::{RESULTS, finished_stores};
 /// Runs `etalon list`.
 pub fn run(args: &ListArgs, printer: Printer) -> Result<Exit, CliError> {
     if let Some(folder) = &args.folder {
+        if folder.is_file() {
+            let file = folder.display().to_string();
+            let error = CliError::user_error(format!("`{file}` is a file, and `etalon list` takes a folder"));
+            return Err(error.with_hint(format!("type `{}`", typed_line(&["show", &file]))));
+        }
         return print_stores(folder, printer);
     }
     let catalog = Registry::built_in().catalog();

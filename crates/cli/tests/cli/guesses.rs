@@ -191,6 +191,13 @@ fn files_of_other_tools_are_imported_first() {
     scene.etalon(&["import", "old.json", "new.json", "-o", "old-vs-new.etalon"]).says(0, &[]);
 }
 
+/// The path of the one store among the results.
+fn newest_store(scene: &Scene) -> String {
+    let entries = std::fs::read_dir(scene.path().join("etalon-results")).unwrap();
+    let mut stores = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().unwrap() == "etalon");
+    format!("etalon-results/{}", stores.next().unwrap().file_name().unwrap().display())
+}
+
 #[test]
 fn the_latest_store_is_named_where_a_word_is_none() {
     let scene = Scene::new();
@@ -199,8 +206,16 @@ fn the_latest_store_is_named_where_a_word_is_none() {
     scene.etalon(&["run", "quickstart", "--quick", "--quiet"]).says(0, &[]);
     for verb in ["show", "compare", "gate", "report"] {
         let line = format!("type `etalon {verb} etalon-results/quickstart-");
-        scene.etalon(&[verb, "last"]).says(2, &[&line]);
+        scene.etalon(&[verb, "mine"]).says(2, &[&line]);
+        let (of_last, of_store) = (scene.etalon(&[verb, "last"]), scene.etalon(&[verb, &newest_store(&scene)]));
+        assert_eq!((of_last.code, of_last.stdout), (of_store.code, of_store.stdout), "{verb}: {}", of_last.stderr);
     }
+    scene.etalon(&["compare", "last~1", "last"]).says(2, &["there is no store `last~1`"]);
+    scene.etalon(&["run", "quickstart", "--quick", "--quiet"]).says(0, &[]);
+    assert!(scene.etalon(&["show", "last~1"]).says(0, &[]).stdout.contains("quickstart"));
+    let compared = scene.etalon(&["compare", "last~1", "last"]).says(0, &[]).stdout.clone();
+    assert!(compared.starts_with("Measured apart"), "{compared}");
+    scene.etalon(&["list", "last"]).says(2, &["type `etalon show etalon-results/quickstart-"]);
     for typed in [&["report"][..], &["report", "1", "--html"], &["gate"], &["compare"]] {
         let line = line_of(&scene.etalon(typed));
         assert!(scene.path().join(&line[1]).is_file(), "{typed:?}: {line:?}");

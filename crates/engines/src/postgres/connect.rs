@@ -282,9 +282,12 @@ impl Explain for Endpoint {
         match error.code.as_str() {
             "28P01" => (FailureKind::Login, self.password_hint()),
             "28000" if said.contains("pg_hba.conf") => (FailureKind::Login, self.hba_hint(&said)),
-            "28000" if said.contains("does not exist") => {
-                (FailureKind::Login, format!("`createuser -h {host} -p {port} {user}` makes the role"))
-            }
+            "28000" if said.contains("does not exist") => (
+                FailureKind::Login,
+                format!(
+                    "`createuser -h {host} -p {port} -U postgres {user}` makes the role, by a superuser such as `postgres`"
+                ),
+            ),
             "28000" if said.contains("authentication failed") => {
                 let hint = format!("run étalon as the operating system's user `{user}`, or go by TCP with a password");
                 (FailureKind::Login, hint)

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::CommandFactory as _;
 
 use super::line::{Line, one_or_list};
-use super::verbs::VERBS;
+use super::verbs::is_verb;
 use super::words::For;
 use super::{file_of_sqlite, is_plan};
 use crate::args::Cli;
@@ -17,9 +17,7 @@ pub fn name_systems_of_backup(line: &mut Line) {
     }
     let mut systems = std::mem::replace(&mut line.words, vec!["backup-compression".to_owned()]);
     let etalon = Cli::command();
-    systems.retain(|word| {
-        etalon.find_subcommand(word).is_none() && !VERBS.iter().any(|(names, ..)| names.contains(&word.as_str()))
-    });
+    systems.retain(|word| !is_verb(word, &etalon));
     take_codecs(line, &mut systems);
     for folder in systems.extract_if(.., |word| Path::new(word.as_str()).is_dir()) {
         line.add_note(&format!(

@@ -1,7 +1,33 @@
 //! How a change of a server is undone, where that follows from the change.
 
+use super::line::Line;
+
 /// The name that an index without one is given, so that it can be dropped.
 const INDEX: &str = "etalon_index";
+
+/// Words that statements which change a server begin with.
+const BEGINNINGS: [&str; 7] = ["create", "drop", "alter", "set", "analyze", "reindex", "vacuum"];
+
+/// Whether a word is a statement that changes a server.
+fn is_change(word: &str) -> bool {
+    let first = word.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    word.contains(' ') && BEGINNINGS.contains(&first.as_str())
+}
+
+impl Line {
+    /// Moves statements from the words to `--change` and `--undo`; without any, puts words in their place.
+    pub fn take_change(&mut self) {
+        let mut statements = self.words.extract_if(.., |word| is_change(word)).collect::<Vec<_>>().into_iter();
+        if !self.has_option(&["--change", "--set-a", "--set-b"]) {
+            let change = statements.next().unwrap_or_else(|| "SQL of the change".to_owned());
+            self.options.extend(["--change".to_owned(), change]);
+        }
+        if let Some(undo) = statements.next() {
+            self.options.extend(["--undo".to_owned(), undo]);
+        }
+        self.add_undo();
+    }
+}
 
 /// A change with the statement that undoes it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,16 +19,13 @@ pub enum Part {
     Port,
     User,
     Database,
-    MysqlHost,
-    MysqlPort,
-    MysqlUser,
-    MysqlDatabase,
 }
 
 /// A URL in parts, as clients of databases take it.
 #[derive(Clone, Debug, Default)]
 struct Url {
-    is_mysql: bool,
+    /// The scheme, where an option or a program's name says it.
+    scheme: Option<&'static str>,
     host: Option<String>,
     port: Option<String>,
     user: Option<String>,
@@ -67,6 +64,8 @@ pub struct Line {
     pub is_gated: bool,
     /// The name of the system that all imported files are of.
     label: Option<String>,
+    /// Whether the words are those of a server's client, for which a bare name is a database.
+    is_client: bool,
     is_only_planned: bool,
     /// Reads and writes of a disk at a time.
     is_mixed: bool,
@@ -76,6 +75,11 @@ pub struct Line {
 }
 
 impl Line {
+    /// Makes a line of a verb alone.
+    pub fn new(verb: &str) -> Line {
+        Line { verb: verb.to_owned(), ..Line::default() }
+    }
+
     /// Reads the words after a verb into a line, other tools' options replaced by étalon's.
     pub fn read(verb: &str, rest: &[String], etalon: &Command) -> Line {
         Line::read_for(verb, verb, rest, etalon)
@@ -83,7 +87,20 @@ impl Line {
 
     /// Reads the words after the verb `typed` into a line of `verb`, which is meant.
     pub fn read_for(verb: &str, typed: &str, rest: &[String], etalon: &Command) -> Line {
-        let mut line = Line { verb: verb.to_owned(), ..Line::default() };
+        Line::new(verb).read_words(typed, rest, etalon)
+    }
+
+    /// Reads the words of a benchmark that is a client of servers of this scheme, as `pgbench -h db1 shop`.
+    pub fn read_client(scheme: &'static str, rest: &[String], etalon: &Command) -> Line {
+        let url = Url { scheme: Some(scheme), ..Url::default() };
+        let line = Line { is_client: true, url: Some(url), ..Line::new("run") };
+        line.read_words("run", rest, etalon)
+    }
+
+    /// Reads words behind those that the line has.
+    fn read_words(self, typed: &str, rest: &[String], etalon: &Command) -> Line {
+        let verb = self.verb.clone();
+        let (verb, mut line) = (verb.as_str(), self);
         let command = etalon.find_subcommand(verb).unwrap_or(etalon);
         let mut rest = rest.iter().map(String::as_str).peekable();
         while let Some(word) = rest.next() {
@@ -174,7 +191,11 @@ impl Line {
             Instead::Size(key, power) => self.add_option("--set", format!("{key}={}", in_units(&value, power))),
             Instead::Workload => self.add_workload(&value),
             Instead::Words(words) => self.options.extend(words.iter().map(|word| (*word).to_owned())),
-            Instead::Url(part) => self.set_url_part(part, value),
+            Instead::Url(scheme, part) => self.set_url_part(scheme, part, value),
+            Instead::Driver => {
+                let scheme = if value.starts_with('p') { "postgres" } else { "mysql" };
+                self.url.get_or_insert_default().scheme = Some(scheme);
+            }
             Instead::Define => self.definitions.push(value),
             Instead::Access => self.add_access(&value),
             Instead::System => self.words.push(folder_of_new_file(value)),
@@ -185,6 +206,9 @@ impl Line {
                     self.add_option("--set", format!("benchmarks.*.codec={}", one_or_list(&value)));
                 }
             }
+            Instead::Encryption => self.is_backup = true,
+            Instead::Gate => self.is_gated = true,
+            Instead::Column(meaning) => self.add_option("--map", format!("{value}={meaning}")),
             Instead::Plan => self.is_only_planned = true,
             Instead::Limit => self.add_gate_option(["--limit".to_owned(), as_limit(&value)]),
             Instead::LeastRate => self.add_gate_option(["--limit".to_owned(), format!("tps >= {value}")]),
@@ -273,10 +297,10 @@ impl Line {
         }
     }
 
-    /// Records a part of a system's URL that an option names, such as its host or its port.
-    fn set_url_part(&mut self, part: Part, value: String) {
+    /// Records a part of a system's URL that an option names, such as its host or its port, and the scheme if it says that, too.
+    fn set_url_part(&mut self, scheme: Option<&'static str>, part: Part, value: String) {
         // `-p` is the password of MySQL's clients.
-        if matches!(part, Part::Port | Part::MysqlPort) && !value.bytes().all(|byte| byte.is_ascii_digit()) {
+        if matches!(part, Part::Port) && !value.bytes().all(|byte| byte.is_ascii_digit()) {
             return;
         }
         // `-d` is a length of time for other tools.
@@ -285,12 +309,12 @@ impl Line {
             return;
         }
         let url = self.url.get_or_insert_default();
-        url.is_mysql |= matches!(part, Part::MysqlHost | Part::MysqlPort | Part::MysqlUser | Part::MysqlDatabase);
+        url.scheme = scheme.or(url.scheme);
         *match part {
-            Part::Host | Part::MysqlHost => &mut url.host,
-            Part::Port | Part::MysqlPort => &mut url.port,
-            Part::User | Part::MysqlUser => &mut url.user,
-            Part::Database | Part::MysqlDatabase => &mut url.database,
+            Part::Host => &mut url.host,
+            Part::Port => &mut url.port,
+            Part::User => &mut url.user,
+            Part::Database => &mut url.database,
         } = Some(value);
     }
 
@@ -367,7 +391,7 @@ impl Line {
     }
 
     /// Adds the statement that undoes `--change`, where it follows from the change, else a word in its place.
-    fn add_undo(&mut self) {
+    pub fn add_undo(&mut self) {
         if self.has_option(&["--undo"]) {
             return;
         }
@@ -412,19 +436,20 @@ impl Line {
 
     /// Puts the URL in place of a server's name such as `mysql` among the words, else in front of them.
     fn place_url(&mut self, url: &Url) {
-        if url.is_empty() {
+        let names_system = self.has_option(&["--system"]) || self.words.iter().any(|word| is_url(word));
+        if url.is_empty() && (!self.is_client || names_system) {
             return;
         }
         let named =
             self.words.iter().position(|word| matches!(word.as_str(), "postgres" | "postgresql" | "mysql" | "mariadb"));
         let scheme = match named.map(|at| self.words[at].as_str()) {
             Some("mysql" | "mariadb") => "mysql",
-            _ if url.is_mysql => "mysql",
-            _ => "postgres",
+            Some(_) => "postgres",
+            None => url.scheme.unwrap_or("postgres"),
         };
         let user = url.user.as_ref().map_or_else(String::new, |user| format!("{user}@"));
         let port = url.port.as_ref().map_or_else(String::new, |port| format!(":{port}"));
-        let host = url.host.as_deref().unwrap_or("localhost");
+        let host = url.host.as_deref().unwrap_or(if self.is_client { "" } else { "localhost" });
         let url = format!("{scheme}://{user}{host}{port}/{}", url.database.as_deref().unwrap_or_default());
         match named {
             Some(at) => self.words[at] = url,
@@ -526,7 +551,7 @@ fn takes_value(argument: &Arg) -> bool {
 }
 
 /// Replaces a file by its folder, of which the disk is measured; a folder or a device stays, and so does any other word.
-fn folder_of_new_file(word: String) -> String {
+pub fn folder_of_new_file(word: String) -> String {
     let path = Path::new(&word);
     let is_target = is_url(&word) || path.is_dir() || host::target::is_device(path);
     match path.parent().filter(|folder| !is_target && folder.is_dir()) {
@@ -596,7 +621,7 @@ fn with_unit(value: &str, unit: &str) -> String {
 }
 
 /// Converts a size into units of 1024 to the given power: `8k` in KiB is 8, `1G` in MiB is 1024; a bare number is of bytes.
-fn in_units(value: &str, power: u32) -> String {
+pub fn in_units(value: &str, power: u32) -> String {
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let own = match value[digits.len()..].to_ascii_lowercase().chars().next() {
         Some('k') => 1,

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use super::line::Line;
+use super::address::is_url;
+use super::line::{Line, typed_line};
 
 /// Whether a verb asks for the time of each query, so that files `*.sql` are queries and no scripts.
 pub fn is_verb_of_queries(verb: &str) -> bool {
-    matches!(verb, "sql" | "query" | "queries")
+    verb == "sql" || verb.contains("query") || verb.contains("queries")
 }
 
 /// Moves files `*.sql` from the words to `--queries`: as their folder where they are all that is in it.
@@ -22,6 +23,16 @@ pub fn name_queries(line: &mut Line) {
         None => files.join(","),
     };
     line.options.splice(0..0, ["--queries".to_owned(), queries]);
+}
+
+/// Says how the queries in a server's statistics are timed, for a line that names a system and no query.
+pub fn lines_of_queries(line: &Line) -> Option<String> {
+    let [url] = line.words.as_slice() else { return None };
+    if !is_url(url) || line.has_option(&["--queries", "--script"]) {
+        return None;
+    }
+    let (write, run) = (typed_line(&["queries", url, "-o", "sql"]), typed_line(&["run", url, "sql/"]));
+    Some(format!("type `{write}`, which writes the queries in the server's statistics, then `{run}`, which times each"))
 }
 
 /// Whether these files are all queries in a folder.

@@ -60,6 +60,21 @@ fn verbs_of_other_tools_are_answered_with_a_line() {
         ("diff a.etalon b.etalon", "etalon compare a.etalon b.etalon"),
         ("import old.txt new.txt", "etalon import old.txt new.txt -o old-vs-new.etalon"),
         ("capacity postgres://h/d", "etalon capacity postgres://h/d --p99 20ms"),
+        ("find-max-clients postgres://h/d", "etalon capacity postgres://h/d --p99 20ms"),
+        ("bench-disk dirA dirB", "etalon run dirA dirB"),
+        (
+            "compare-backups postgres://h/d",
+            "etalon run backup-compression --set 'benchmarks.*.whole_server=true' --set 'benchmarks.*.tables=none' --system postgres://h/d",
+        ),
+        (
+            "what-if postgres://h/d 'create index on t(a)'",
+            "etalon run postgres://h/d --change 'create index etalon_index on t(a)' --undo 'drop index etalon_index'",
+        ),
+        ("baseline save postgres://h/d", "etalon run postgres://h/d -o baseline"),
+        ("diff before after", "etalon compare before after"),
+        ("slow-queries postgres://h/d", "etalon queries postgres://h/d -o sql"),
+        ("compare-queries sql/ postgres://h/a postgres://h/b", "etalon run sql/ postgres://h/a postgres://h/b"),
+        ("show-results", "etalon list ."),
     ]);
     assert!(said("replay log").contains("`etalon run A_URL B_URL shop.capture` replays it"));
 }
@@ -161,11 +176,45 @@ fn all_options_of_other_tools_are_answered_at_once() {
         ("gate x.etalon --fail-on 'p99>10%'", "etalon gate x.etalon --max-regression 10%"),
         ("gate x.etalon --sla 'tps >= 500'", "etalon gate x.etalon --limit 'tps >= 500'"),
         ("bench --A sqlite:a.db --B sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db"),
+        ("gate x.etalon --fail-on-regression --against y.etalon", "etalon gate x.etalon --baseline y.etalon"),
+        ("compare dirA dirB --duration 60", "etalon run dirA dirB --for 60s"),
+        ("import a.csv --platform-column p -o x.etalon", "etalon import a.csv --map p=system -o x.etalon"),
+        ("-h db1 -p 5432 -U me shop", "etalon run postgres://me@db1:5432/shop"),
     ]);
     assert!(said("run postgres -h").contains("Usage"));
     let strange = "without `mixed`: type `etalon run postgres://h/a postgres://h/b -c 8`";
     assert!(said("bench postgres://h/a postgres://h/b --workload x mixed -c 8").contains(strange));
     assert!(said("diff 1 2").contains("`etalon list etalon-results`"));
+}
+
+#[test]
+fn lines_of_other_benchmarks_are_rewritten() {
+    answered(&[
+        (
+            "pgbench -h db1 -p 5433 -U me -c 8 -j 2 -T 60 shop",
+            "etalon run postgres://me@db1:5433/shop -c 8 -j 2 --for 60s",
+        ),
+        ("pgbench -i -s 20 shop", "etalon run postgres:///shop -s 20"),
+        ("pgbench postgres://h/d -f my.sql", "etalon run postgres://h/d --script my.sql"),
+        ("psql -h db1 -f q.sql shop", "etalon run postgres://db1/shop --script q.sql"),
+        (
+            "sysbench oltp_read_write --pgsql-host=db1 --pgsql-db=shop --threads=8 --time=60 run",
+            "etalon run postgres://db1/shop --script tpcb-like --clients 8 --for 60s",
+        ),
+        (
+            "sysbench oltp_point_select --mysql-host=db1 --mysql-db=shop --tables=4 --threads=8 run",
+            "etalon run mysql://db1/shop --script select-only --clients 8",
+        ),
+        ("sysbench --db-driver=pgsql oltp_insert prepare", "etalon run postgres:/// --script simple-update"),
+        (
+            "mysqlslap --concurrency=8 --iterations=7 --create-schema=shop -h db2",
+            "etalon run mysql://db2/shop --clients 8 --rounds 7",
+        ),
+        (
+            "diskspd -b8K -d60 -o8 -t4 -r -w30 -Sh /data/test.dat",
+            "etalon run /data/test.dat --set 'benchmarks.*.block_kb=8' --set schedule.duration=60s --set 'benchmarks.*.depth=8' --set 'benchmarks.*.threads=4' --set 'benchmarks.*.op=mixed' --set 'benchmarks.*.pattern=random' --set 'benchmarks.*.read_percent=70'",
+        ),
+    ]);
 }
 
 #[test]
@@ -201,7 +250,7 @@ fn nothing_that_is_known_here_has_an_advice() {
             }
         }
     }
-    for (names, ..) in VERBS {
+    for OtherVerb { names, .. } in verbs::VERBS {
         assert!(names.iter().all(|name| etalon.find_subcommand(name).is_none()), "{names:?}");
     }
 }

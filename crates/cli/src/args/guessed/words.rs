@@ -13,8 +13,10 @@ pub enum Instead {
     Size(&'static str, u32),
     /// Words of étalon's. The value of the option is left out.
     Words(&'static [&'static str]),
-    /// A part of a system's URL.
-    Url(Part),
+    /// A part of a system's URL, and its scheme where the option says it.
+    Url(Option<&'static str>, Part),
+    /// The kind of server.
+    Driver,
     /// A variable of a script.
     Define,
     /// What fio does, such as `randread`.
@@ -25,6 +27,12 @@ pub enum Instead {
     Workload,
     /// A codec of backups.
     Codec,
+    /// An encrypted database in backups.
+    Encryption,
+    /// A gate behind the run.
+    Gate,
+    /// The meaning of a column of a table that is imported.
+    Column(&'static str),
     /// `etalon plan` with the same words.
     Plan,
     /// The time of the whole experiment, or of a run where that is short.
@@ -111,6 +119,9 @@ const JUDGES: &str = "`etalon gate` judges the store of a run, and passes or fai
 pub const SETTINGS: &str =
     "`--set-a` and `--set-b` are settings of the one system that is named: the sides of a comparison";
 const NOT_MEASURED: &str = "`etalon compare` measures nothing, so it takes no time: `etalon run` does";
+const ENCRYPTS: &str = "étalon encrypts no backup by itself: the plan `backup-encrypted` compares an encrypted database with a plain one, on servers of étalon's own";
+const COLUMNS: &str =
+    "`--map COLUMN=MEANING` says what a column is: `system`, `key`, METRIC:UNIT:DIRECTION or `ignore`";
 const IN_DISKS: &str = "a key of the workload `disk`: `etalon show workload:disk` lists them";
 
 use For::{Compare, Gate, Import, Measuring, Report};
@@ -195,20 +206,25 @@ pub const OPTIONS: &[OtherOption] = &[
         Instead::Words(&["--set", "benchmarks.*.tables=none"]),
         "a benchmark works on tables as they are",
     ),
-    taking(Measuring, &["-h", "--host", "--hostname"], Instead::Url(Part::Host), URL),
-    taking(Measuring, &["-p", "--port"], Instead::Url(Part::Port), URL),
-    taking(Measuring, &["-U", "--username", "--user"], Instead::Url(Part::User), URL),
-    taking(Measuring, &["-d", "--dbname", "--db", "--database"], Instead::Url(Part::Database), URL),
+    taking(Measuring, &["-h", "--host", "--hostname"], Instead::Url(None, Part::Host), URL),
+    taking(Measuring, &["-p", "--port"], Instead::Url(None, Part::Port), URL),
+    taking(Measuring, &["-U", "--username", "--user"], Instead::Url(None, Part::User), URL),
+    taking(Measuring, &["-d", "--dbname", "--db", "--database"], Instead::Url(None, Part::Database), URL),
     taking(
         Measuring,
-        &["--password", "--mysql-password"],
+        &["--password", "--mysql-password", "--pgsql-password"],
         Instead::Words(&[]),
         "the URL has the password, `postgres://USER:PASSWORD@HOST/`, or an `env:NAME` that holds the URL",
     ),
-    taking(Measuring, &["--mysql-host"], Instead::Url(Part::MysqlHost), URL),
-    taking(Measuring, &["--mysql-port"], Instead::Url(Part::MysqlPort), URL),
-    taking(Measuring, &["--mysql-user"], Instead::Url(Part::MysqlUser), URL),
-    taking(Measuring, &["--mysql-db"], Instead::Url(Part::MysqlDatabase), URL),
+    taking(Measuring, &["--mysql-host"], Instead::Url(Some("mysql"), Part::Host), URL),
+    taking(Measuring, &["--mysql-port"], Instead::Url(Some("mysql"), Part::Port), URL),
+    taking(Measuring, &["--mysql-user"], Instead::Url(Some("mysql"), Part::User), URL),
+    taking(Measuring, &["--mysql-db", "--create-schema"], Instead::Url(Some("mysql"), Part::Database), URL),
+    taking(Measuring, &["--pgsql-host"], Instead::Url(Some("postgres"), Part::Host), URL),
+    taking(Measuring, &["--pgsql-port"], Instead::Url(Some("postgres"), Part::Port), URL),
+    taking(Measuring, &["--pgsql-user"], Instead::Url(Some("postgres"), Part::User), URL),
+    taking(Measuring, &["--pgsql-db"], Instead::Url(Some("postgres"), Part::Database), URL),
+    taking(Measuring, &["--db-driver", "--engine", "--driver"], Instead::Driver, URL),
     taking(
         Measuring,
         &["--iterations", "--repeat", "--runs", "--count"],
@@ -250,6 +266,45 @@ pub const OPTIONS: &[OtherOption] = &[
         Instead::Words(&[]),
         "the plan has each key with a comment: change it there, or give `--set KEY=VALUE` to `etalon run plan.toml`",
     ),
+    taking(
+        Measuring,
+        &["--events", "--max-requests"],
+        Instead::Key("schedule.transactions", ""),
+        "each run ends after this number of transactions",
+    ),
+    flag(
+        Measuring,
+        &["--report-per-command", "--report-latencies", "--vacuum-all", "--log", "--histogram"],
+        Instead::Words(&[]),
+        "étalon stores the time of each statement by itself",
+    ),
+    taking(
+        Measuring,
+        &["--percentile", "--rand-type"],
+        Instead::Words(&[]),
+        "étalon shows the median and the 99th percentile",
+    ),
+    taking(Measuring, &["--encrypt", "--encryption"], Instead::Encryption, ENCRYPTS),
+    flag(Measuring, &["--fail-on-regression"], Instead::Gate, JUDGES),
+    flag(
+        Gate,
+        &["--fail-on-regression"],
+        Instead::Words(&[]),
+        "a gate fails on a regression by itself; `--max-regression 5%` allows some",
+    ),
+    taking(
+        Gate,
+        &["--against", "--vs", "--reference", "--base", "--compare-to", "--compare-with"],
+        Instead::Baseline,
+        "`--baseline` is the store that the candidate is judged against",
+    ),
+    taking(
+        Import,
+        &["--platform-column", "--system-column", "--group-by", "--by", "--group-column"],
+        Instead::Column("system"),
+        COLUMNS,
+    ),
+    taking(Import, &["--key-column", "--case-column"], Instead::Column("key"), COLUMNS),
     taking(Measuring, &["--seed"], Instead::Key("schedule.seed", ""), ""),
     flag(
         Measuring,

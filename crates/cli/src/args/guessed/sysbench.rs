@@ -1,0 +1,33 @@
+//! The scripts of sysbench, and étalon's that come nearest.
+
+/// Commands of sysbench: étalon makes its tables, runs and removes them in one.
+const COMMANDS: [&str; 4] = ["prepare", "prewarm", "run", "cleanup"];
+
+/// Scripts of sysbench by how their names begin, with étalon's.
+const SCRIPTS: [(&str, &str); 4] = [
+    ("oltp_read_write", "tpcb-like"),
+    ("oltp_point_select", "select-only"),
+    ("oltp_read_only", "select-only"),
+    ("select_random", "select-only"),
+];
+
+/// Replaces a script of sysbench among the words by étalon's, and leaves out what sysbench is to do; returns what to know.
+pub fn replace_script(rest: &[String]) -> (Vec<String>, String) {
+    let (mut words, mut about) = (Vec::new(), String::new());
+    for word in rest.iter().filter(|word| !COMMANDS.contains(&word.as_str())) {
+        let name = word.strip_suffix(".lua").unwrap_or(word);
+        let nearest = match SCRIPTS.iter().find(|(begins, _)| name.starts_with(begins)) {
+            Some((_, nearest)) => nearest,
+            // Inserts, deletes and updates.
+            None if name.starts_with("oltp_") => "simple-update",
+            None => {
+                words.push(word.clone());
+                continue;
+            }
+        };
+        about =
+            format!("`{name}` is sysbench's: `{nearest}` is the nearest of étalon's scripts, and does not do the same");
+        words.extend(["--script".to_owned(), nearest.to_owned()]);
+    }
+    (words, about)
+}
