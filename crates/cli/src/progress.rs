@@ -14,6 +14,7 @@ use model::{
 };
 use workloads::system::{Notice, Notices};
 
+use report::comparison::mark_name;
 use report::number::{Script, count_noun, significant_digits};
 use report::text::wrap_to_width;
 
@@ -201,7 +202,7 @@ impl Observer for Progress<'_> {
             (Some(_), RunState::Measured) => return,
             (None, RunState::Measured) => {
                 let marks: Vec<&str> =
-                    record.marks.iter().filter(|mark| is_shown_mark(mark)).map(|m| m.kind.as_str()).collect();
+                    record.marks.iter().filter(|mark| is_shown_mark(mark)).map(|m| mark_name(m.kind)).collect();
                 let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
                 format!(
                     "round {}: {}: {}{marks}",
@@ -299,8 +300,10 @@ fn first_figure_text(measurements: &[Measurement]) -> String {
     let primary = measurements.iter().find(|measured| measured.metric.role == Role::Primary);
     match primary.or(measurements.first()) {
         Some(Measurement { metric, reading: Reading::Value(value) }) => {
-            let figure = if metric.unit == CLIENTS { format!("{value:.0}") } else { figure_text(*value) };
-            format!("{figure} {}", metric.unit)
+            if metric.unit == CLIENTS {
+                return count_noun(value.round() as usize, "client");
+            }
+            format!("{} {}", figure_text(*value), metric.unit)
         }
         Some(Measurement { metric, reading: Reading::Unavailable(reason) }) => format!("{} n/a: {reason}", metric.id),
         None => "no measurement".to_owned(),

@@ -177,6 +177,7 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
                     | NoVerdict::SequentialOrder
                     | NoVerdict::SystemChanged { .. }
                     | NoVerdict::NotAvailable { .. }
+                    | NoVerdict::OnlyBounds { .. }
                     | NoVerdict::NotComparable(_)
                     | NoVerdict::IncompleteRuns { .. }
                     | NoVerdict::TooFewOperations { .. }

@@ -414,8 +414,7 @@ fn why_bounds_undecided(a: &Side, b: &Side, estimate: Option<&Estimate>, rules: 
         (false, true) => found.lo > 1.0 + rules.margin,
         (true, true) => false,
     });
-    let why = "of a capacity that is only known to be below or above its figure it is not known how far";
-    ((may_be_lower || may_be_higher) && !stands).then(|| NoVerdict::NotComparable(why.to_owned()))
+    ((may_be_lower || may_be_higher) && !stands).then_some(NoVerdict::OnlyBounds { a: a.bound, b: b.bound })
 }
 
 /// Makes the side of cases by themselves, without figures where a run has none.

@@ -274,6 +274,7 @@ impl Context<'_> {
             }
             NoVerdict::SystemChanged { .. } => Remedy::MeasureUndisturbed,
             NoVerdict::FailuresUnknown { .. } => Remedy::CountFailures,
+            NoVerdict::OnlyBounds { .. } => Remedy::OtherLoad { reason: reason.short_reason() },
             NoVerdict::NotComparable(_) => Remedy::OtherMetric,
             NoVerdict::UnderClockStep => {
                 let is_of_work = matches!(row.metric.quantity(), Quantity::Rate | Quantity::Cpu);
@@ -507,9 +508,8 @@ impl Context<'_> {
             Remedy::OtherMetric => Some(format!("etalon compare {store} --metrics all")),
             Remedy::OtherQuantile { .. } => Some(format!("etalon compare {store} --metrics all")),
             Remedy::LessNoise => Some("etalon doctor".to_owned()),
-            Remedy::OtherLoad { .. } => None,
             Remedy::MoreHosts | Remedy::LargerFiles | Remedy::CountFailures | Remedy::FinerSteps(None) => None,
-            Remedy::LowerRate { key: None, .. } | Remedy::MoreRows(None) => None,
+            Remedy::OtherLoad { .. } | Remedy::LowerRate { key: None, .. } | Remedy::MoreRows(None) => None,
             _ => again.command.clone(),
         };
         let masked = command.as_deref().filter(|command| command.contains(model::plan::MASK));
@@ -685,15 +685,15 @@ fn remedy_text(remedy: &Remedy, rules: &Rules) -> String {
         }
         Remedy::FixFailures { reason, is_lost_to_others } => fix_failures_text(reason, *is_lost_to_others),
         Remedy::OtherLoad { reason } => format!(
-            "every search has to find a capacity: run it anew with longer short runs (`schedule.duration`), more `clients` \
-             or another promise ({reason})"
+            "every search has to find a capacity: run it with another promise (`--p99`), more clients, or longer short \
+             (`schedule.duration`): {reason}"
         ),
         Remedy::MeasureAgain => measure_again_text(rules).to_owned(),
         Remedy::MeasureUndisturbed => "measure again, and change nothing while it is measured".to_owned(),
         Remedy::FreeMachine => FREE_MACHINE.to_owned(),
-        Remedy::BeginTogether => "measure longer (`schedule.duration`), or by hosts that answer sooner (`etalon agents` shows their \
-                                  round trips)"
-            .to_owned(),
+        Remedy::BeginTogether => {
+            "measure longer (`schedule.duration`), or by hosts that answer sooner (`etalon agents` shows their round trips)".to_owned()
+        }
         Remedy::OtherMetric => "judge by another metric: the values of this one have no ratio".to_owned(),
         Remedy::CountFailures => "count what failed where it was measured, and import that too".to_owned(),
     }

@@ -1,12 +1,12 @@
 //! One metric of one case, A compared with B.
 
-use model::{Absence, Direction, DurabilityTier, Metric, NoValue, Point};
+use model::{Absence, Direction, DurabilityTier, MarkKind, Metric, NoValue, Point};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::Verdict;
 
 use super::families::Family;
-use super::warning::Warning;
+use super::warning::{Warning, mark_name};
 use crate::evidence::Unfinished;
 use crate::number::{Script, count_noun, failed_share_text, whole_number};
 
@@ -60,6 +60,14 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// Says how the loads that were tried came to be a bound.
+    fn cause(self) -> &'static str {
+        mark_name(match self {
+            Bound::Below => MarkKind::NoLoadKept,
+            Bound::AtLeast => MarkKind::EveryLoadKept,
+        })
+    }
+
     /// The sign before a figure that is a bound.
     pub fn sign(self) -> &'static str {
         match self {
@@ -283,6 +291,11 @@ pub enum NoVerdict {
         side: SideLetter,
         missing: NoValue,
     },
+    /// A capacity of a side is only a bound.
+    OnlyBounds {
+        a: Option<Bound>,
+        b: Option<Bound>,
+    },
     /// The two samples have no ratio.
     NotComparable(String),
     /// The sides are at most one clock step apart.
@@ -385,6 +398,14 @@ impl NoVerdict {
                 side.as_str()
             ),
             NoVerdict::NotAvailable { side, missing } => format!("n/a: {} has no value ({missing})", side.as_str()),
+            NoVerdict::OnlyBounds { a, b } => {
+                let sides = [(a, "A"), (b, "B")].into_iter();
+                let said = sides.filter_map(|(bound, side)| Some(format!("{} on {side}", bound.as_ref()?.cause())));
+                format!(
+                    "{}: of a capacity that is only known to be below or above its figure it is not known how far",
+                    said.collect::<Vec<_>>().join(", ")
+                )
+            }
             NoVerdict::NotComparable(why) => why.clone(),
             NoVerdict::UnderClockStep => {
                 "the sides differ by no more than a step of the clock or of the printed digits can make".to_owned()
@@ -420,6 +441,10 @@ impl NoVerdict {
             NoVerdict::NotAvailable { side, missing } => match missing.kind {
                 kind if kind.label().is_none() => format!("{} has no value", side.as_str()),
                 kind => kind.as_str().to_owned(),
+            },
+            NoVerdict::OnlyBounds { a, b } => match a.or(*b) {
+                Some(bound) if a.is_none() || b.is_none() || a == b => bound.cause().to_owned(),
+                _ => "only bounds".to_owned(),
             },
             NoVerdict::NotComparable(_) => "no ratio".to_owned(),
             NoVerdict::UnderClockStep => "under a clock step".to_owned(),

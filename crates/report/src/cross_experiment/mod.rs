@@ -10,6 +10,7 @@ mod join;
 mod label;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use model::Series;
 use store::{Header, StoreError};
@@ -114,7 +115,8 @@ impl CrossExperiment {
 
     /// Writes when the experiments ran, and what their intervals do not hold.
     fn begin_of_note(&self) -> String {
-        let ran: Vec<String> = self.experiments.iter().map(|one| format!("{} {}", one.label, one.when_ran())).collect();
+        let ran: Vec<String> =
+            self.experiments.iter().map(|one| format!("{} {}", one.named_with_file(), one.when_ran())).collect();
         let between = self.time_between().map_or_else(String::new, |text| format!(" ({text})"));
         format!(
             "measured apart: {}{between}. Whatever else changed between them is part of every change below: the intervals are \
@@ -197,6 +199,17 @@ impl CrossExperiment {
 }
 
 impl JoinedExperiment {
+    /// Writes the label, with the store's file behind it where the label is no part of that: `store 1 (shop-2.etalon)`.
+    fn named_with_file(&self) -> String {
+        let path = Path::new(&self.file);
+        match (path.file_name(), path.file_stem()) {
+            (Some(file), Some(stem)) if !stem.to_string_lossy().contains(&self.label) => {
+                format!("{} ({})", self.label, file.display())
+            }
+            _ => self.label.clone(),
+        }
+    }
+
     /// Says when the experiment ran: `ran on 2026-03-01 12:00 UTC`, or that this is not known of an import.
     pub fn when_ran(&self) -> String {
         match self.ran_unix_ms {

@@ -1,7 +1,9 @@
 //! What would help a row: for each reason its fix, as something that can be typed.
 
 use model::{Absence, DurabilityTier, Mark, MarkKind, NoValue, Quantity, Role};
-use report::comparison::{DifferentRows, NoVerdict, Outcome, RemedyLine, SideLetter, Warning, Work, list_remedies};
+use report::comparison::{
+    Bound, DifferentRows, NoVerdict, Outcome, RemedyLine, SideLetter, Warning, Work, list_remedies,
+};
 use report::evidence::Unfinished;
 use report::text::{TextOptions, render_set};
 use report::{Comparison, ComparisonSet, Options, compare};
@@ -64,6 +66,7 @@ fn expected(reason: &NoVerdict) -> Option<(&'static str, &'static str)> {
             ("measure again, and change nothing while it is measured", "etalon run quickstart")
         }
         NoVerdict::FailuresUnknown { .. } => ("count what failed where it was measured", "-"),
+        NoVerdict::OnlyBounds { .. } => ("another promise (`--p99`), more clients", "-"),
         NoVerdict::NotComparable(_) => {
             ("judge by another metric", "etalon compare 'etalon results/q.etalon' --metrics all")
         }
@@ -102,6 +105,7 @@ fn each_reason_has_its_fix() {
         NoVerdict::CutOff { side, runs: 3 },
         NoVerdict::MeasuredAgain { runs: 3 },
         NoVerdict::FailuresUnknown { side },
+        NoVerdict::OnlyBounds { a: Some(Bound::Below), b: None },
         NoVerdict::NotComparable("the values are not all positive".to_owned()),
         NoVerdict::UnderClockStep,
         NoVerdict::NoBetterSide,
@@ -142,13 +146,13 @@ fn searches_that_found_nothing_are_to_ask_for_another_load() {
     };
     let [found] = &of(false)[..] else { panic!() };
     assert!(found.text.contains("every search has to find a capacity") && found.command.is_none(), "{found:?}");
-    assert!(found.text.ends_with("(no rate keeps the promise)"), "{found:?}");
+    assert!(found.text.ends_with(": no rate keeps the promise"), "{found:?}");
     let [failed] = &of(true)[..] else { panic!() };
     assert!(failed.text.contains("fix what failed"), "{failed:?}");
     let made = built();
     let shown = ComparisonSet { remedies: vec![found.clone()], ..set(&made) };
     let page = report::html::render_page(&made.evidence, &shown, &made.series).unwrap();
-    assert!(page.contains("(<code>schedule.duration</code>), more <code>clients</code> or"), "what is typed is code");
+    assert!(page.contains("promise (<code>--p99</code>), more clients"), "what is typed is code");
 }
 
 #[test]
