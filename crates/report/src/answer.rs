@@ -577,38 +577,36 @@ fn cross_experiment_answer(questions: &[Question<'_>], set: &ComparisonSet) -> O
     let begin = format!("Measured apart{when}{plans}, so no verdict");
     let rows: Vec<&Comparison> = questions.iter().flat_map(|question| &question.rows).copied().collect();
     let findings: Vec<CrossFinding> = rows.iter().filter_map(|row| row.cross_finding()).collect();
-    let first = match (questions, findings.first()) {
-        (_, None) => {
-            let why = rows.iter().find_map(|row| row.why_no_verdict()).map(no_verdict_words);
-            return Some(format!("{begin}; and nothing to compare by: {}.", why.unwrap_or_default()));
-        }
-        ([only], Some(first)) if findings.len() == rows.len() && findings.iter().all(|one| one == first) => {
-            (only, *first)
-        }
-        _ => {
-            let all = [CrossFinding::Higher, CrossFinding::Lower, CrossFinding::Alike, CrossFinding::Open]
-                .map(|wanted| (findings.iter().filter(|one| **one == wanted).count(), wanted.as_str()));
-            let none = (rows.len() - findings.len(), "without a figure to tell by");
-            let parts = all.into_iter().chain([none]).filter(|(rows, _)| *rows > 0);
-            let parts: Vec<String> = parts.map(|(rows, word)| format!("{rows} {word}")).collect();
-            return Some(format!("{begin}: of {}, {}.", count_noun(rows.len(), "result"), parts.join(", ")));
-        }
-    };
-    let (question, finding) = first;
-    let subject = question.question_text();
-    let (a, b) = (&question.a, &question.b);
-    let said = match finding {
+    if findings.is_empty() {
+        let why = rows.iter().find_map(|row| row.why_no_verdict()).map(no_verdict_words);
+        return Some(format!("{begin}; and nothing to compare by: {}.", why.unwrap_or_default()));
+    }
+    let clauses: Option<Vec<String>> = questions.iter().map(cross_experiment_clause).collect();
+    if let Some(clauses) = clauses.filter(|clauses| clauses.len() <= FEW) {
+        return Some(format!("{begin}: {}.", clauses.join("; ")));
+    }
+    let all = [CrossFinding::Higher, CrossFinding::Lower, CrossFinding::Alike, CrossFinding::Open]
+        .map(|wanted| (findings.iter().filter(|one| **one == wanted).count(), wanted.as_str()));
+    let none = (rows.len() - findings.len(), "without a figure to tell by");
+    let parts = all.into_iter().chain([none]).filter(|(rows, _)| *rows > 0);
+    let parts: Vec<String> = parts.map(|(rows, word)| format!("{rows} {word}")).collect();
+    Some(format!("{begin}: of {}, {}.", count_noun(rows.len(), "result"), parts.join(", ")))
+}
+
+/// Says what all rows of a question found between experiments that were measured apart; `None` if they found several things.
+fn cross_experiment_clause(question: &Question<'_>) -> Option<String> {
+    let found: Option<Vec<CrossFinding>> = question.rows.iter().map(|row| row.cross_finding()).collect();
+    let found = found?;
+    let finding = *found.first().filter(|first| found.iter().all(|one| one == *first))?;
+    let (subject, a, b) = (question.question_text(), &question.a, &question.b);
+    Some(match finding {
         CrossFinding::Higher | CrossFinding::Lower => {
-            format!(
-                "{subject} was {}{} on {b} than on {a}",
-                change_in_percent(question).unwrap_or_default(),
-                finding.as_str()
-            )
+            let by = change_in_percent(question).unwrap_or_default();
+            format!("{subject} was {by}{} on {b} than on {a}", finding.as_str())
         }
         CrossFinding::Alike => format!("{subject} was alike on {b} and {a}"),
         CrossFinding::Open => format!("{subject} shows no difference between {b} and {a}"),
-    };
-    Some(format!("{begin}: {said}."))
+    })
 }
 
 /// The span of the rows' changes in percent, before a word; `None` without a ratio.
