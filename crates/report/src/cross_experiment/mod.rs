@@ -89,6 +89,15 @@ impl CrossExperiment {
         self.experiments.iter().map(|one| one.label.as_str()).collect()
     }
 
+    /// Lists the labels in words: `a, b and c`.
+    pub fn labels_in_words(&self) -> String {
+        let labels = self.labels();
+        match labels.split_last() {
+            Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+            _ => labels.concat(),
+        }
+    }
+
     /// Finds the experiment that a system is of.
     pub fn experiment_of(&self, system: &str) -> Option<&JoinedExperiment> {
         self.experiments.iter().find(|one| one.systems.iter().any(|own| own == system))
@@ -144,7 +153,7 @@ impl CrossExperiment {
 
     /// Says what differs besides the systems' own facts, without a full stop.
     pub fn differences_sentence(&self) -> String {
-        let labels = self.labels().join(" and ");
+        let labels = self.labels_in_words();
         if self.differences.is_empty() {
             return format!(
                 "besides what is said of the systems, nothing that étalon reads differs between {labels}; it does not read \

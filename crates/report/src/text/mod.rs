@@ -259,7 +259,7 @@ fn legend_text(set: &ComparisonSet, width: usize) -> String {
         Some(apart) => format!(
             "Higher, lower: beyond what the runs within each experiment vary by. Alike: the whole interval lies within ±{margin}. \
              None of them is a verdict on the systems: what changed between {} is in it.",
-            clean_text(&apart.labels().join(" and "))
+            clean_text(&apart.labels_in_words())
         ),
     };
     let has_shares = set.rows().any(|row| row.share_of_whole.is_some());
