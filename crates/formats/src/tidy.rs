@@ -59,6 +59,11 @@ const BENCHMARK_COLUMN: &str = "benchmark";
 /// The column of étalon's own tables that says of which experiment a row is, so that rows of two that were put into one
 /// file stay apart.
 const EXPERIMENT: &str = "experiment";
+/// What others call the column of the systems, and that of the repetitions.
+const SYNONYMS: [(&str, &[&str]); 2] = [
+    (SYSTEM, &["platform", "server", "host", "engine", "database", "db", "side", "build"]),
+    (REPETITION, &["run", "iteration", "round", "repeat", "trial"]),
+];
 const KNOWN: [&str; 9] = [SYSTEM, METRIC, VALUE, REPETITION, UNIT, DIRECTION, ROLE, KIND, BENCHMARK_COLUMN];
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,6 +73,8 @@ pub struct Table {
     pub remarks: Vec<String>,
     /// Optional columns that are absent.
     pub missing: Vec<&'static str>,
+    /// Columns of other names, and what they are taken for.
+    pub renamed: Vec<(String, &'static str)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -122,11 +129,12 @@ pub fn parse_table(text: &str) -> Result<Table, FormatError> {
     let heading_line = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
     let separator = column_separator(heading_line);
     check_heading(text, heading_line, separator)?;
-    let mut records = split_records(text, separator, &mut table.remarks)?.into_iter();
-    let Some(heading) = records.next() else {
+    let records = split_records(text, separator, &mut table.remarks)?;
+    let Some((heading, records)) = records.split_first() else {
         return Err(FormatError::of_whole("the table is empty").with_hint("its first line names the columns"));
     };
-    let mut columns = Columns::from_heading(&heading)?;
+    let mut columns = Columns::from_heading(heading, records)?;
+    table.renamed = std::mem::take(&mut columns.renamed);
     if ExportedRules::from_remarks(&table.remarks).is_some_and(|rules| rules.experiment.is_some()) {
         columns.take_experiment();
     }
@@ -138,7 +146,7 @@ pub fn parse_table(text: &str) -> Result<Table, FormatError> {
             let error = FormatError::at_line(record.line, what);
             return Err(error.with_hint("a field with a separator in it is written in double quotes"));
         }
-        table.rows.push(columns.read_row(&record)?);
+        table.rows.push(columns.read_row(record)?);
     }
     Ok(table)
 }
@@ -148,7 +156,7 @@ fn check_heading(text: &str, heading: &str, separator: char) -> Result<(), Forma
     let line = text.lines().position(|line| line == heading).map_or(1, |at| at as u64 + 1);
     match split_records(heading, separator, &mut Vec::new()) {
         Ok(found) => match found.into_iter().next() {
-            Some(first) => Columns::from_heading(&Record { line, ..first }).map(|_| ()),
+            Some(first) => Columns::from_heading(&Record { line, ..first }, &[]).map(|_| ()),
             None => Ok(()),
         },
         // A quoted name may continue on the next line.
@@ -269,12 +277,27 @@ struct Columns {
     count: usize,
     known: BTreeMap<&'static str, usize>,
     keys: Vec<(usize, String)>,
+    renamed: Vec<(String, &'static str)>,
+}
+
+/// Whether a column holds a number from 1 in every record.
+fn has_numbers(records: &[Record], index: usize) -> bool {
+    let mut fields = records.iter().filter_map(|record| record.fields.get(index));
+    fields.all(|field| field.text.parse::<u32>().is_ok_and(|number| number > 0))
+}
+
+/// Whether the names of columns are those of a table with one figure a row.
+fn is_long_table(names: &[String]) -> bool {
+    let (_, systems) = SYNONYMS[0];
+    [METRIC, VALUE].iter().all(|wanted| names.iter().any(|name| name == wanted))
+        && names.iter().any(|name| name == SYSTEM || systems.contains(&name.as_str()))
 }
 
 impl Columns {
     /// Finds the known columns and the keys in the heading; fails if one is missing or stands twice.
-    fn from_heading(heading: &Record) -> Result<Columns, FormatError> {
-        let mut columns = Columns { count: heading.fields.len(), known: BTreeMap::new(), keys: Vec::new() };
+    fn from_heading(heading: &Record, records: &[Record]) -> Result<Columns, FormatError> {
+        let mut columns =
+            Columns { count: heading.fields.len(), known: BTreeMap::new(), keys: Vec::new(), renamed: Vec::new() };
         let mut seen = BTreeSet::new();
         for (index, field) in heading.fields.iter().enumerate() {
             if field.text.is_empty() {
@@ -290,6 +313,7 @@ impl Columns {
                 None => columns.keys.push((index, field.text.clone())),
             }
         }
+        columns.take_synonyms(records);
         for needed in [SYSTEM, METRIC, VALUE] {
             if !columns.known.contains_key(needed) {
                 let names = columns.keys.iter().map(|(_, name)| name.as_str());
@@ -302,6 +326,23 @@ impl Columns {
             }
         }
         Ok(columns)
+    }
+
+    /// Takes a column of another name for that of the systems, where there is none, and one of numbers for the repetitions.
+    fn take_synonyms(&mut self, records: &[Record]) {
+        for (known, names) in SYNONYMS {
+            if self.known.contains_key(known) {
+                continue;
+            }
+            let found = self.keys.iter().position(|(index, name)| {
+                names.contains(&name.to_lowercase().as_str()) && (known != REPETITION || has_numbers(records, *index))
+            });
+            if let Some(at) = found {
+                let (index, name) = self.keys.remove(at);
+                self.known.insert(known, index);
+                self.renamed.push((name, known));
+            }
+        }
     }
 
     /// Takes the column for the experiment: in a table of étalon's it is no key.

@@ -259,6 +259,15 @@ fn one_changed_option_makes_two_cases() {
 }
 
 #[test]
+fn a_jobs_size_and_that_of_its_files_are_two_options() {
+    let of =
+        |file_size: &str| SHORT.replace("\"rw\"", &format!("\"size\": \"10G\", \"filesize\": \"{file_size}\", \"rw\""));
+    let documents = read_documents((of("100G") + &of("64M")).as_bytes()).unwrap();
+    let imported = import_documents(&documents, "a", "a.json");
+    assert_eq!(into_experiment("x", &[imported]).unwrap().plan.cases().len(), 2);
+}
+
+#[test]
 fn rates_that_were_asked_for_are_not_judged() {
     let ids = |text: &str| -> Vec<String> {
         let imported = import_documents(&read_documents(text.as_bytes()).unwrap(), "a", "a.json");

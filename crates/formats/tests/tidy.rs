@@ -1,7 +1,7 @@
 #![cfg(test)]
 
 use formats::into_experiment;
-use formats::tidy::{Row, Table, import_table, parse_table, write_table};
+use formats::tidy::{READER, Row, Table, import_table, parse_table, write_table};
 use model::csv::quote_field;
 use model::{Direction, Point, Reading, Value};
 use proptest::prelude::*;
@@ -107,6 +107,7 @@ fn tables() -> impl Strategy<Value = Table> {
     let row = (text(), key_value(), text(), text(), proptest::option::of(-1e9..1e9_f64), 1..9_u32);
     proptest::collection::vec(row, 0..6).prop_map(|rows| Table {
         keys: vec!["key, one".to_owned()],
+        renamed: Vec::new(),
         rows: (2..)
             .zip(rows)
             .map(|(line, (system, key, metric, unit, value, repetition))| Row {
@@ -336,4 +337,18 @@ fn gaps_among_the_repetitions_of_a_side_are_told() {
     assert_eq!(told, 10, "each run of b");
     let fewer: String = rows("b", 1).lines().take(10).map(|line| format!("{line}\n")).collect();
     assert!(made(&text(&fewer)).notes.is_empty(), "fewer are no gap");
+}
+
+#[test]
+fn columns_of_other_names_are_taken_for_systems_and_repetitions() {
+    let text = "Platform,run,load,metric,value\nA,1,x,tps,100\nA,2,x,tps,101\nB,1,x,tps,120\nB,2,x,tps,121\n";
+    assert!((READER.recognises)(text));
+    let imported = import_table(&parse_table(text).unwrap(), "p.csv").unwrap();
+    let said = ["the column `Platform` is taken for `system`", "the column `run` is taken for `repetition`"];
+    assert_eq!(imported.notes, said);
+    assert_eq!(imported.results.len(), 4);
+    // A run that is no number is a key.
+    let named = parse_table(&text.replace(",1,", ",first,")).unwrap();
+    assert_eq!(named.keys, ["run", "load"]);
+    assert!(!(READER.recognises)("load,metric,value\nx,tps,100\n"));
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use conductor::Registry;
 use conductor::capacity_run::{self, most_loads, usual_loads};
-use model::{Case, Length, Order, Plan, PlannedRun, PrivateServer, Promise, Reset, SystemPlan};
+use model::{Case, Catalog, Length, Order, Plan, PlannedRun, PrivateServer, Promise, Reset, SystemPlan};
 use report::number::count_noun;
 use report::text::wrap_to_width;
 use serde_json::json;
@@ -421,9 +421,11 @@ fn plan_text(
     let _ = writeln!(text, "plan {}: valid", plan.name);
     write_systems(&mut text, plan, work, registry, width);
     let _ = writeln!(text, "\ncases");
+    let catalog = registry.catalog();
     for (number, case) in cases.iter().enumerate() {
-        let point: Vec<String> = case.point.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, case.benchmark, case.system, point.join(" "));
+        let keys = unusual_keys(case, plan, &catalog).join(" ");
+        let line = format!("  {:>3}  {} @ {}  {keys}", number + 1, case.benchmark, case.system);
+        text.push_str(&wrap_to_width(line.trim_end(), width, 7));
     }
     write_rounds(&mut text, plan, seed, width);
     for line in change_lines(plan) {
@@ -467,6 +469,18 @@ fn plan_text(
         text.push_str(&wrap_to_width(&format!("{}.", warning.line()), width, 4));
     }
     text
+}
+
+/// Writes the keys of a case that vary in its benchmark, or are not as they are unless a plan says it.
+fn unusual_keys(case: &Case, plan: &Plan, catalog: &Catalog) -> Vec<String> {
+    let varying = plan.varying_keys(&case.benchmark);
+    let spec = catalog.workload(&case.workload);
+    let usual = |key: &str| spec?.keys.iter().find(|known| known.name == key)?.default?.to_value();
+    let idle = spec.map_or(&[][..], |spec| (spec.idle)(&case.point));
+    let shown = case.point.iter().filter(|(key, value)| {
+        varying.contains(key) || (usual(key).as_ref() != Some(*value) && !idle.contains(&key.as_str()))
+    });
+    shown.map(|(key, value)| format!("{key}={value}")).collect()
 }
 
 /// Says which servers étalon changes and undoes, in a line for each system with a change.

@@ -1,6 +1,6 @@
 //! What distinguishes fio's jobs, and what says where they ran.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Point, Value};
 
@@ -11,11 +11,10 @@ impl FioDocument {
     /// Collects what distinguishes a job from others, as keys.
     /// What it says itself goes before what is said of all.
     pub(super) fn distinguishing_options(&self, job: &FioJob) -> Point {
-        let options = self.global.iter().chain(&job.options);
-        options
-            .filter(|(name, _)| !NO_KEYS.contains(&name.as_str()))
-            .map(|(name, value)| key_and_value(name, value))
-            .collect()
+        let options: BTreeMap<&str, &str> =
+            self.global.iter().chain(&job.options).map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let names = options.keys().filter(|name| !NO_KEYS.contains(name));
+        names.map(|name| key_and_value(usual_name(name, &options), options[name])).collect()
     }
 
     /// Whether fio printed what the job was to do. The number of its clones stands in its results.
@@ -62,7 +61,7 @@ const NO_KEYS: &[&str] = &[
 /// fio's other names of an option.
 const SYNONYMS: [(&str, &str); 3] = [("readwrite", "rw"), ("blocksize", "bs"), ("filesize", "size")];
 /// Options whose values are sizes.
-const SIZES: [&str; 3] = ["bs", "size", "io_size"];
+const SIZES: [&str; 4] = ["bs", "size", "io_size", "filesize"];
 
 /// Makes a result's keys: the job's distinguishing options, its name, the operation, and the clients and jobs.
 pub(super) fn result_keys(document: &FioDocument, side: &Side<'_>, first: &FioJob, op: &str) -> Point {
@@ -96,9 +95,14 @@ fn join_names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// Makes a key of an option under its usual name.
+/// Finds the usual name of an option; its own where both are given, as `size` of a job and `filesize` of its files.
+fn usual_name<'n>(name: &'n str, options: &BTreeMap<&str, &str>) -> &'n str {
+    let usual = SYNONYMS.iter().find(|(other, _)| *other == name).map(|(_, usual)| *usual);
+    usual.filter(|usual| !options.contains_key(usual)).unwrap_or(name)
+}
+
+/// Makes a key of an option.
 fn key_and_value(name: &str, value: &str) -> (String, Value) {
-    let name = SYNONYMS.iter().find(|(other, _)| *other == name).map_or(name, |(_, name)| name);
     let value = match (name, value) {
         ("rw", "readwrite") => plain_value("rw"),
         _ if SIZES.contains(&name) => size::size_value(value),

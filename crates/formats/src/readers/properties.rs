@@ -38,19 +38,31 @@ const ASIDE: [&str; 19] = [
 ];
 /// Beginnings of names of what is printed.
 const PRINTED: [&str; 6] = ["measurement.", "histogram.", "hdrhistogram.", "status.", "output", "timeseries."];
-/// Conditions whose values are words.
-const WORDS: [&str; 7] = [
-    "command",
-    "requestdistribution",
-    "scanlengthdistribution",
-    "fieldlengthdistribution",
-    "insertorder",
-    "tikv.type",
-    "tikv.apiversion",
-];
 const PRIVATE: [&str; 9] = ["pass", "pwd", "user", "secret", "token", "auth", "cred", "key", "debug"];
-/// Parts of names whose values are places also where they are numbers.
-const PLACES: [&str; 3] = ["host", "port", "addr"];
+/// Parts of names whose values are places, whatever they look like.
+const PLACES: [&str; 16] = [
+    "host",
+    "port",
+    "addr",
+    "url",
+    "uri",
+    "dir",
+    "path",
+    "file",
+    "server",
+    "class",
+    "driver",
+    "node",
+    "endpoint",
+    "cluster.name",
+    "dbname",
+    "database",
+];
+
+/// Whether a value is a folder, a file, an address or a class of Java's: no number, and no word of a condition.
+fn looks_like_place(value: &str) -> bool {
+    value.parse::<f64>().is_err() && value.contains(['/', '\\', ':', '@', '.', ','])
+}
 
 impl Properties {
     /// Takes a property as a key or a place, unless it is a length, a name or a secret.
@@ -63,13 +75,22 @@ impl Properties {
         if is_aside || value.is_empty() {
             return;
         }
-        let is_plain = value.parse::<f64>().is_ok() || value.parse::<bool>().is_ok();
-        let is_place = PLACES.iter().any(|part| name.contains(part));
-        if is_place || !(is_plain || WORDS.contains(&name.as_str())) {
+        if PLACES.iter().any(|part| name.contains(part)) || looks_like_place(value) {
+            self.take_url_options(&name, value);
             places::put_place(&mut self.places, &name, Some(value));
         } else {
             let name = SAME.iter().find(|(from, _)| *from == name).map_or(name.as_str(), |(_, to)| to);
             self.keys.insert(name.to_owned(), plain_value(value));
+        }
+    }
+
+    /// Takes the options of a URL as keys: `w` of `mongodb://h/d?w=0` is what a commit waits for.
+    fn take_url_options(&mut self, name: &str, url: &str) {
+        let options =
+            url.split_once("://").and_then(|(_, rest)| rest.split_once('?')).map_or("", |(_, options)| options);
+        let name = name.replace("url", "options").replace("uri", "options");
+        for (option, value) in options.split('&').filter_map(|option| option.split_once('=')) {
+            self.take_property(&format!("{name}.{option}"), value);
         }
     }
 
@@ -90,4 +111,25 @@ pub fn phase_and_database<'l>(line: &'l str, tools: &[&str]) -> Option<(&'l str,
     let at = words.iter().position(is_tool)?;
     let phase = words.get(at + 1).filter(|word| ["run", "load"].contains(word))?;
     Some((*phase, words.get(at + 2).copied().unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_commit_promises_is_a_condition_and_no_place() {
+        let mut found = Properties::default();
+        found.take_words(
+            "-db site.ycsb.Client -p durability=SYNC_WAL -p cassandra.writeconsistencylevel=ONE -p hosts=10.0.0.1 \
+             -p mongodb.url=mongodb://me:secret@h/d?w=0&readPreference=nearest&password=x -p rocksdb.dir=/a -p db.driver=x \
+             -p db.user=me",
+        );
+        let keys: Vec<&str> = found.keys.keys().map(String::as_str).collect();
+        let conditions =
+            ["cassandra.writeconsistencylevel", "durability", "mongodb.options.readpreference", "mongodb.options.w"];
+        assert_eq!(keys, conditions);
+        let places: Vec<&str> = found.places.keys().map(String::as_str).collect();
+        assert_eq!(places, ["db.driver", "hosts", "mongodb.url", "rocksdb.dir"]);
+    }
 }

@@ -7,8 +7,8 @@ use model::{Direction, Facts, Mark, Measurement, Nature, Reading, Role, RunState
 
 use super::mark_code;
 use super::{
-    BEGAN, BENCHMARK, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, METRIC, REASON, REPEATED, REPETITION, RESTARTED,
-    RUN, Row, SYSTEM, Table, VALUE, is_measured, parse_table,
+    BEGAN, BENCHMARK, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, REPEATED, REPETITION, RESTARTED, RUN, Row,
+    Table, is_measured, parse_table,
 };
 use crate::dimension::{Clash, Dimensions, Ratio};
 use crate::exported::is_export_remark;
@@ -48,10 +48,7 @@ type Place = (String, String, String, u32);
 pub const READER: Reader = Reader {
     name: "tidy",
     about: "CSV with the columns system, keys, repetition, metric, unit, value",
-    recognises: |text| {
-        let names = super::column_names(text);
-        [SYSTEM, METRIC, VALUE].iter().all(|column| names.iter().any(|name| name == column))
-    },
+    recognises: |text| super::is_long_table(&super::column_names(text)),
     names: Names::File,
     reads: Reads::Text(|input| {
         if input.is_named {
@@ -89,6 +86,7 @@ pub fn import_table(table: &Table, source: &str) -> Result<Imported, FormatError
         results.take_run_row(row, rules.is_some())?;
     }
     let mut notes: Vec<String> = table.remarks.iter().filter(|remark| !is_export_remark(remark)).cloned().collect();
+    notes.extend(table.renamed.iter().map(|(name, known)| format!("the column `{name}` is taken for `{known}`")));
     notes.extend(results.converted.iter().map(|((metric, from), to)| format!("{metric}: {from} were made {to}")));
     let understood = [MARK, RUN, FACTOR, CIRCUMSTANCE].into_iter().map(|kind| rows_of_kind(table, kind).count());
     let others = table.rows.len() - measured.len() - understood.sum::<usize>();

@@ -44,7 +44,7 @@ pub fn tidy_table(evidence: &Evidence) -> Table {
     if let Some(experiment) = exported_rules(evidence).experiment {
         rows.iter_mut().for_each(|row| row.experiment = Some(experiment.clone()));
     }
-    Table { keys: keys.into_iter().collect(), rows, remarks: table_remarks(evidence), missing: Vec::new() }
+    Table { keys: keys.into_iter().collect(), rows, remarks: table_remarks(evidence), ..Table::default() }
 }
 
 /// Makes a row of a case and a metric, without a value.

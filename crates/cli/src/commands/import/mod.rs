@@ -9,6 +9,7 @@ mod read;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use formats::tidy;
 use formats::tidy::wide::Mapping;
 use formats::{Experiment, FormatError, Imported, NotUnderstood, Options, Reader};
 use report::Evidence;
@@ -241,30 +242,35 @@ fn print_import(path: &Path, experiment: &Experiment, imports: &[Imported], prin
 /// Prints what was read from one file, with its notes.
 fn print_file(import: &Imported, printer: Printer) {
     let results = count_noun(import.results.len(), "result");
-    printer.print_note(&format!("{}: {results} of {} {}", import.source, import.tool, version_text(import)));
+    printer.print_note(&format!("{}: {results} of {}", import.source, origin_text(import)));
     import.notes.iter().for_each(|note| printer.print_note(&format!("  {note}")));
 }
 
-/// The tool's version, or `of unknown version`.
-fn version_text(import: &Imported) -> &str {
-    import.version.as_deref().unwrap_or("of unknown version")
+/// Says what a file's results are of: a tool and its version, or a table.
+fn origin_text(import: &Imported) -> String {
+    let is_table = [tidy::READER.name, tidy::wide::READER.name].contains(&import.tool);
+    match &import.version {
+        None if is_table => "a table".to_owned(),
+        None => format!("{} of unknown version", import.tool),
+        Some(version) => format!("{} {version}", import.tool),
+    }
 }
 
 /// Prints for many files how many there are of each tool and system, and each note once.
 fn print_files_together(imports: &[Imported], printer: Printer) {
-    let mut groups: BTreeMap<(&str, &str, &str), (usize, usize)> = BTreeMap::new();
+    let mut groups: BTreeMap<(&str, String), (usize, usize)> = BTreeMap::new();
     let mut notes: BTreeMap<&str, usize> = BTreeMap::new();
     for import in imports {
         // One of copies alone has no results.
         if let Some(result) = import.results.first() {
-            let group = groups.entry((&result.system, import.tool, version_text(import))).or_default();
+            let group = groups.entry((&result.system, origin_text(import))).or_default();
             *group = (group.0 + 1, group.1 + import.results.len());
         }
         import.notes.iter().for_each(|note| *notes.entry(note).or_default() += 1);
     }
-    for ((system, tool, version), (files, results)) in groups.iter().take(SHOWN_FILES) {
+    for ((system, origin), (files, results)) in groups.iter().take(SHOWN_FILES) {
         let (files, results) = (count_noun(*files, "file"), count_noun(*results, "result"));
-        printer.print_note(&format!("{system}: {results} of {tool} {version} from {files}"));
+        printer.print_note(&format!("{system}: {results} of {origin} from {files}"));
     }
     if let Some(more) = groups.len().checked_sub(SHOWN_FILES).filter(|more| *more > 0) {
         printer.print_note(&format!("and {more} more groups of files"));
