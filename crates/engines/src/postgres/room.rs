@@ -1,7 +1,8 @@
 //! What lies in étalon's schema: its own things, whose names the schema's comment lists, and those of others.
 //!
 //! Étalon drops its own by name, a table of a data set only while it is the one that étalon made, and never with `CASCADE`. What others built on them, or put next to them, stays and is named.
-//! Columns, indexes, constraints and statistics of a table are parts of it and go with it.
+//! Columns, indexes, constraints and the sequences of `serial` columns of a table are parts of it and go with it, and so do
+//! statistics in the schema.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -254,8 +255,8 @@ fn list_things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
 }
 
 /// Lists what others built on these things, directly.
-/// A part of a thing is an index, a type of its rows, a default, a constraint of its own, a member of an extension, an
-/// entry of an operator class (which is a thing itself), or a trigger whose name is étalon's.
+/// A part of a thing is an index, a type of its rows, a default, a constraint of its own, a sequence as `serial` makes it, a
+/// statistics object in the schema, a member of an extension, an entry of an operator class (which is a thing itself), or a trigger whose name is étalon's.
 fn list_dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Result<Vec<Dependent>, AskError> {
     if own.is_empty() {
         return Ok(Vec::new());
@@ -271,9 +272,12 @@ fn list_dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Resul
          ('pg_catalog.pg_amop'::regclass, 'pg_catalog.pg_amproc'::regclass) OR d.deptype = 'a' AND d.classid = \
          'pg_catalog.pg_rewrite'::regclass AND EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.classid = p.classid AND \
          e.objid = p.objid AND e.deptype = 'e') OR d.deptype = 'a' AND \
-         (d.classid IN ('pg_catalog.pg_attrdef'::regclass, 'pg_catalog.pg_statistic_ext'::regclass, \
-         'pg_catalog.pg_constraint'::regclass) OR d.classid = 'pg_catalog.pg_class'::regclass AND EXISTS (SELECT FROM \
-         pg_catalog.pg_class c WHERE c.oid = d.objid AND c.relkind IN ('i', 'I', 'S', 't'))) OR d.classid = \
+         (d.classid IN ('pg_catalog.pg_attrdef'::regclass, 'pg_catalog.pg_constraint'::regclass) OR d.classid = \
+         'pg_catalog.pg_statistic_ext'::regclass AND EXISTS (SELECT FROM pg_catalog.pg_statistic_ext x WHERE x.oid = d.objid AND \
+         x.stxnamespace = pg_catalog.to_regnamespace('{SCHEMA}')) OR d.classid = 'pg_catalog.pg_class'::regclass AND EXISTS \
+         (SELECT FROM pg_catalog.pg_class c WHERE c.oid = d.objid AND (c.relkind IN ('i', 'I', 't') OR c.relkind = 'S' AND EXISTS \
+         (SELECT FROM pg_catalog.pg_class t WHERE t.oid = p.objid AND c.relnamespace = t.relnamespace AND pg_catalog.starts_with(\
+         c.relname::text, pg_catalog.left(t.relname::text, 28)) AND c.relname ~ '_seq[0-9]*$')))) OR d.classid = \
          'pg_catalog.pg_trigger'::regclass AND EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.oid = d.objid AND \
          lower(t.tgname) IN ({names})) OR d.classid = 'pg_catalog.pg_rewrite'::regclass AND EXISTS (SELECT FROM \
          pg_catalog.pg_rewrite r WHERE r.oid = d.objid AND lower(r.rulename) IN ({names}))) \
