@@ -408,6 +408,9 @@ fn known_order(plan: &Plan, seed: Option<u64>) -> Option<Vec<PlannedRun>> {
     (seed.is_some() || plan.schedule.order == Order::Sequential).then(|| plan.run_order())
 }
 
+/// Columns before a case: its number.
+const CASE: usize = 7;
+
 /// Writes what the plan would do as text: systems, cases, rounds, time and warnings.
 fn plan_text(
     (plan, seed): (&Plan, Option<u64>),
@@ -424,8 +427,12 @@ fn plan_text(
     let catalog = registry.catalog();
     for (number, case) in cases.iter().enumerate() {
         let keys = unusual_keys(case, plan, &catalog).join(" ");
-        let line = format!("  {:>3}  {} @ {}  {keys}", number + 1, case.benchmark, case.system);
-        text.push_str(&wrap_to_width(line.trim_end(), width, 7));
+        let colon = if keys.is_empty() { "" } else { ": " };
+        let line = wrap_to_width(&format!("{} @ {}{colon}{keys}", case.benchmark, case.system), width - CASE, 0);
+        for (at, line) in line.lines().enumerate() {
+            let number = if at == 0 { (number + 1).to_string() } else { String::new() };
+            let _ = writeln!(text, "  {number:>3}  {line}");
+        }
     }
     write_rounds(&mut text, plan, seed, width);
     for line in change_lines(plan) {
