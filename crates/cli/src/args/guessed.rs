@@ -11,6 +11,7 @@ mod queries;
 mod repair;
 mod sides;
 mod sysbench;
+mod values;
 mod verbs;
 mod words;
 

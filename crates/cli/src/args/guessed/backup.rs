@@ -4,7 +4,8 @@ use std::path::Path;
 
 use clap::CommandFactory as _;
 
-use super::line::{Line, one_or_list};
+use super::line::Line;
+use super::values::one_or_list;
 use super::verbs::is_verb;
 use super::words::For;
 use super::{file_of_sqlite, is_plan};

@@ -1,7 +1,8 @@
 //! Lines of diskspd, whose letters are followed by their values without a space.
 
 use super::is_option;
-use super::line::{Line, folder_of_new_file, in_units};
+use super::line::Line;
+use super::values::{folder_of_new_file, in_units};
 
 /// Reads what follows `diskspd` into a line that measures a folder.
 pub fn read_diskspd(rest: &[String]) -> Line {
