@@ -233,7 +233,7 @@ pub struct PlanSource {
     /// Folder, file or device that disk systems work on
     ///
     /// The images of volumes are made there, too
-    #[arg(long, value_name = "DIR", help_heading = heading::SYSTEMS)]
+    #[arg(long, value_name = "DIR", value_parser = results_folder::target_folder, help_heading = heading::SYSTEMS)]
     pub target: Option<PathBuf>,
     /// Run one round of short runs, for no verdict
     ///

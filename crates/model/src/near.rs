@@ -33,8 +33,11 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
 /// Makes the hint `did you mean …?`, or else a list of the candidates: `there are a, b`.
 pub fn did_you_mean_or_list<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = candidates.into_iter().collect();
-    did_you_mean(word, known.iter().copied())
-        .or_else(|| (!known.is_empty()).then(|| format!("there are {}", known.join(", "))))
+    did_you_mean(word, known.iter().copied()).or_else(|| match known.as_slice() {
+        [] => None,
+        [only] => Some(format!("there is only `{only}`")),
+        _ => Some(format!("there are {}", known.join(", "))),
+    })
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ use self::diskspd::read_diskspd;
 use self::files::is_foreign_file;
 use self::files::{ImportLines, import_lines};
 pub use self::files::{grouped_files, imported_name};
-use self::line::{Line, is_option};
+use self::line::{Line, is_option, rename_as_store};
 pub use self::line::{shell_quote, typed_line};
 use self::queries::{is_verb_of_queries, lines_of_queries, name_queries};
 use self::repair::repair_line;
@@ -45,9 +45,6 @@ const NEVER_PROPOSED: [&str; 4] =
 
 /// The URL of a server in a line of which the user has named none.
 const SOME_URL: &str = "postgres://me@db1/bench";
-
-/// Folder of a line that runs and then judges.
-const CI_FOLDER: &str = "ci-results";
 
 /// Makes the error that shows the line to type in place of arguments that étalon does not take.
 ///
@@ -128,6 +125,14 @@ pub fn add_run_line(error: CliError) -> CliError {
     let mut words = process_arguments();
     let Some(at) = words.iter().position(|word| !is_option(word)) else { return error };
     let verb = words.remove(at);
+    let is_special = |word: &&String| {
+        matches!(other_verb(word).map(|known| known.meaning), Some(Meaning::Backup | Meaning::Steps | Meaning::Change))
+    };
+    if let Some(answered) =
+        words.iter().find(|word| is_special(word) && is_strange(word)).and_then(|word| explain_second_verb(word))
+    {
+        return CliError { message: error.message, ..answered };
+    }
     let mut etalon = Cli::command();
     etalon.build();
     let mut line = Line::read_for("run", &verb, &words, &etalon);
@@ -279,9 +284,7 @@ fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<C
             line.take_change();
             add_suggested_line(error, line)
         }
-        Meaning::Ci if !rest.is_empty() && rest.iter().all(|word| is_option(word) || is_store(word)) => {
-            add_suggested_line(error, read("gate"))
-        }
+        Meaning::Ci if names_stores(&read("gate")) => add_suggested_line(error, read("gate")),
         Meaning::Ci => {
             let mut line = read("run");
             line.is_gated = true;
@@ -296,6 +299,14 @@ fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<C
         }
         Meaning::Compare => suggest_compare(error, read("compare"), read("run")),
     })
+}
+
+/// Whether a line of a gate names the store that is judged, or its baseline, and nothing else.
+fn names_stores(gate: &Line) -> bool {
+    let baseline = gate.options.iter().position(|option| option == "--baseline");
+    let baseline = baseline.and_then(|at| gate.options.get(at + 1));
+    let mut named = gate.words.iter().chain(baseline.filter(|_| !gate.words.is_empty())).peekable();
+    named.peek().is_some() && named.all(is_store)
 }
 
 /// Adds the line that runs several numbers of clients to an error, and the one that looks for the most.
@@ -350,7 +361,8 @@ fn suggest_states(error: CliError, state: &str, mut line: Line) -> CliError {
 }
 
 /// Adds the line that compares to an error: stores are compared, other files imported first, and systems run.
-fn suggest_compare(error: CliError, line: Line, run: Line) -> CliError {
+fn suggest_compare(error: CliError, mut line: Line, run: Line) -> CliError {
+    line.words.iter_mut().for_each(|word| _ = rename_as_store(word));
     match line.words.first() {
         None => error
             .with_hint("`etalon list .` has the stores in this folder")
@@ -439,6 +451,11 @@ fn add_suggested_line(error: CliError, mut line: Line) -> CliError {
     let unknown = unknown.join(", ");
     let help = format!("`etalon {} --help` lists what it takes", line.verb);
     let text = line.whole_text();
+    let error = if text.contains("***") {
+        error.with_hint("`***` stands for the password: type it in its place, or give an `env:NAME` that holds the URL")
+    } else {
+        error
+    };
     match checked {
         Checked::Accepted if unknown.is_empty() => error.with_hint(format!("type `{text}`")),
         Checked::Accepted => error.with_hint(format!("{help}; without {unknown}: type `{text}`")),
@@ -558,12 +575,6 @@ fn is_plan(word: &str) -> bool {
     crate::source::BUILT_IN.iter().any(|plan| plan.name == word) || crate::ask::words::file_ending(word) == "toml"
 }
 
-/// Makes the shell line that measures into a folder and then judges the newest store in it.
-fn write_run_and_gate_line((run, folder): (String, String), options: &str) -> String {
-    // The folder has a store of each time.
-    format!("{run} && etalon gate \"$(ls -t {}/*.{} | head -n 1)\"{options}", shell_quote(&folder), store::EXTENSION)
-}
-
 impl Line {
     /// The options of the gate that follows the run, quoted for a shell, each after a space.
     fn gate_options(&self) -> String {
@@ -576,18 +587,17 @@ impl Line {
             return self.typed_text();
         }
         let junit = self.junit.as_ref().map(|file| format!(" --format junit > {}", shell_quote(file)));
-        write_run_and_gate_line(self.with_folder(), &(self.gate_options() + &junit.unwrap_or_default()))
+        let options = self.gate_options() + &junit.unwrap_or_default();
+        format!("{} && etalon gate {}{options}", self.typed_text(), self.measured_store())
     }
 
-    /// The typed line and the folder of its store; adds `-o` with a folder where the user has named none.
-    fn with_folder(&self) -> (String, String) {
-        let mut arguments = self.arguments();
-        let named = arguments.iter().position(|word| matches!(word.as_str(), "-o" | "--output"));
-        let folder = named.and_then(|at| arguments.get(at + 1).cloned()).unwrap_or_else(|| {
-            arguments.extend(["-o".to_owned(), CI_FOLDER.to_owned()]);
-            CI_FOLDER.to_owned()
-        });
-        (typed_line(&arguments), folder)
+    /// The store that the line writes, as a shell finds it.
+    fn measured_store(&self) -> String {
+        let named = self.options.iter().position(|word| matches!(word.as_str(), "-o" | "--output"));
+        match named.and_then(|at| self.options.get(at + 1)) {
+            Some(folder) => format!("\"$(ls -t {}/*.{} | head -n 1)\"", shell_quote(folder), store::EXTENSION),
+            None => "last".to_owned(),
+        }
     }
 }
 

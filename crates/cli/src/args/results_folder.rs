@@ -1,4 +1,4 @@
-//! The folder of stores and reports.
+//! The folder of stores and reports, and that of disk systems.
 
 use std::path::PathBuf;
 
@@ -14,4 +14,13 @@ pub fn results_folder(text: &str) -> Result<PathBuf, String> {
         _ => return Ok(folder),
     };
     Err(format!("it is a folder; {instead}"))
+}
+
+/// Refuses a response time in the place of the folder that disk systems work on.
+pub fn target_folder(text: &str) -> Result<PathBuf, String> {
+    let time = text.rsplit(['<', '=']).next().unwrap_or_default();
+    if !PathBuf::from(text).exists() && model::duration::parse(time).is_ok() {
+        return Err("it is the folder of disk systems; a response time is `--p99 20ms`".to_owned());
+    }
+    Ok(PathBuf::from(text))
 }

@@ -8,6 +8,8 @@ use conductor::capacity_run::usual_loads;
 use model::catalog::Visibility;
 use model::{Length, Order, Plan, Promise, Schedule, duration};
 
+use report::number::count_noun;
+
 use crate::commands::plan::{ExpectedTime, expected_time};
 use crate::error::CliError;
 use crate::progress::{estimate_text, has_searches};
@@ -340,16 +342,18 @@ fn enough_for(expected: Duration) -> Duration {
 fn time_too_short(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> CliError {
     let least = shortest_plan(plan, fixed);
     let rounds = shortest_fit(plan, fixed).rounds;
-    let runs = least.cases().len() as u32 * rounds;
+    let cases = least.cases().len();
     let needed = pace.expected_time(&least).unwrap_or_default().total();
     let message = format!(
-        "`--for {}` is too short for a verdict: {rounds} rounds of {} cases are {runs} runs, about {}",
+        "`--for {}` is too short for a verdict: {rounds} rounds of {} are {} runs, about {}",
         duration::format(time),
-        least.cases().len(),
+        count_noun(cases, "case"),
+        cases as u32 * rounds,
         estimate_text(needed)
     );
+    let fewer = if cases > plan.systems.len() { ", fewer clients or scripts" } else { "" };
     CliError::user_error(message).with_hint(format!(
-        "give it `--for {}`, fewer `--clients` or scripts; or `--quick`, which shows that it runs and gives no verdict",
+        "give it `--for {}`{fewer}; or `--quick`, which shows that it runs and gives no verdict",
         duration::format(enough_for(needed))
     ))
 }

@@ -156,9 +156,12 @@ fn explain_refused_setting(tried: &str, error: &AskError, name: &str, values: [&
             let own = "let étalon start one: `server = { engine = \"mariadb\" }` or `\"mysql\"` in place of `url`";
             let hint = match packet.code {
                 IS_GLOBAL => {
+                    let is_as_it_is = if values[0] == values[1] { "the server has this value; " } else { "" };
+                    let values = if values[0] == values[1] { ["NEW", values[1]] } else { values };
                     let [new, old] = values.map(|value| format!("SET GLOBAL {name} = {value}"));
                     format!(
-                        "a change of the server that étalon makes and undoes: `--change \"{new}\" --undo \"{old}\"`; or {own}"
+                        "{is_as_it_is}a change of the server that étalon makes and undoes, in place of `--set-a` and `--set-b`: \
+                         `--change \"{new}\" --undo \"{old}\"`; or {own}"
                     )
                 }
                 _ => format!("{own}; on this one set it, restart it, run again, and `etalon compare` both stores"),

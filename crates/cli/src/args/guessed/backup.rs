@@ -20,6 +20,7 @@ pub fn name_systems_of_backup(line: &mut Line) {
     let etalon = Cli::command();
     systems.retain(|word| !is_verb(word, &etalon));
     take_codecs(line, &mut systems);
+    rename_jobs(line);
     for folder in systems.extract_if(.., |word| Path::new(word.as_str()).is_dir()) {
         line.add_note(&format!(
             "`{folder}` is a folder, and a backup is of a database: `--system postgres://USER@HOST:PORT/DATABASE` names yours"
@@ -38,6 +39,20 @@ pub fn name_systems_of_backup(line: &mut Line) {
     }
 }
 
+/// Makes the jobs of a backup the threads that compress it, which zstd alone has.
+fn rename_jobs(line: &mut Line) {
+    let Some(at) = line.options.iter().position(|option| option == "--clients" || option == "--threads") else {
+        return;
+    };
+    let jobs = line.options.get(at + 1).cloned().unwrap_or_default();
+    line.options.drain(at..(at + 2).min(line.options.len()));
+    if line.options.iter().any(|option| option == "benchmarks.*.codec=zstd") {
+        line.options.extend(["--set".to_owned(), format!("benchmarks.*.workers={jobs}")]);
+    } else {
+        line.add_note("`benchmarks.*.workers` are the threads that zstd compresses with; the other codecs have one");
+    }
+}
+
 /// Takes words that name codecs, as `zstd` or `zstd:3`, out of the systems of a backup, and has them compared.
 fn take_codecs(line: &mut Line, systems: &mut Vec<String>) {
     let words: Vec<String> = systems.extract_if(.., |word| codec_and_level(word).is_some()).collect();
@@ -46,6 +61,15 @@ fn take_codecs(line: &mut Line, systems: &mut Vec<String>) {
 }
 
 impl Line {
+    /// Has the codecs compared that options named, or sets one as it was written.
+    pub(super) fn put_codecs(&mut self) {
+        let codecs = std::mem::take(&mut self.codecs);
+        let words: Vec<&str> = codecs.iter().map(String::as_str).collect();
+        if !words.is_empty() && !self.add_codecs(&words) {
+            self.options.extend(["--set".to_owned(), format!("benchmarks.*.codec={}", one_or_list(&words.join(",")))]);
+        }
+    }
+
     /// Has codecs such as `gzip` or `zstd:3` compared; `false` without any, or if one of the words is none.
     pub(super) fn add_codecs(&mut self, words: &[&str]) -> bool {
         let found: Option<Vec<(&str, Option<u32>)>> = words.iter().map(|word| codec_and_level(word)).collect();

@@ -8,11 +8,9 @@ use model::near::nearest;
 use super::address::{as_system, is_url};
 use super::change::undo_of;
 use super::files::{is_foreign_file, label_files};
-use super::values::{
-    SHORTEST_EXPERIMENT_S, as_limit, folder_of_new_file, gate_option, in_units, one_or_list, parse_seconds, with_unit,
-};
+use super::values::{as_limit, folder_of_new_file, gate_option, in_units, with_unit};
 use super::words::{For, Instead, OPTIONS, OtherOption};
-use super::{NEVER_PROPOSED, is_strange};
+use super::{NEVER_PROPOSED, is_setting, is_strange};
 use crate::results::is_store;
 
 /// A part of a system's URL.
@@ -63,6 +61,10 @@ pub struct Line {
     pub junit: Option<String>,
     /// The options of a gate that a line of `run` asks for.
     pub judged: Vec<String>,
+    /// Codecs of backups, in the order in which they were named.
+    pub codecs: Vec<String>,
+    /// The name of a setting whose values follow.
+    parameter: Option<String>,
     /// Whether a gate follows a line of `run` even without options.
     pub is_gated: bool,
     /// The name of the system that all imported files are of.
@@ -161,6 +163,23 @@ impl Line {
                     "`--json` prints the results as JSON, `--output DIR` is the folder of the store and the report",
                 );
             }
+            ("output", Some(file)) if is_measuring && has_file_ending(file) => {
+                self.strange.push(name.to_owned());
+                let folder = Path::new(file).with_extension("").display().to_string();
+                self.options.extend([name.to_owned(), folder]);
+                self.add_note("`--output` is the folder of the store and the report; `etalon report last -o FILE` writes the page elsewhere");
+            }
+            ("output", Some(file)) if self.verb == "import" && !is_store(file) => {
+                self.strange.push(name.to_owned());
+                self.options
+                    .extend([name.to_owned(), Path::new(file).with_extension(store::EXTENSION).display().to_string()]);
+                self.add_note("`--output` is the store to write; `etalon report STORE -o FILE` writes its page");
+            }
+            ("target", Some(limit)) if is_measuring && is_response_time(limit) => {
+                self.strange.push(name.to_owned());
+                self.add_option("--p99", with_unit(limit, "ms"));
+            }
+            ("json", _) if is_measuring => self.options.push(name.to_owned()),
             ("set", Some(pair)) if pair.starts_with("define=") => {
                 self.definitions.push(pair["define=".len()..].to_owned())
             }
@@ -190,6 +209,9 @@ impl Line {
             },
             Instead::Option(option, "") => self.add_option(option, value),
             Instead::Option(option, unit) => self.add_option(option, with_unit(&value, unit)),
+            Instead::Key(key, _) if value.contains(',') => {
+                self.add_option("--set", format!("{key}=[{}]", value.replace(',', ", ")));
+            }
             Instead::Key(key, unit) => self.add_option("--set", format!("{key}={}", with_unit(&value, unit))),
             Instead::Size(key, power) => self.add_option("--set", format!("{key}={}", in_units(&value, power))),
             Instead::Workload => self.add_workload(&value),
@@ -204,10 +226,23 @@ impl Line {
             Instead::System => self.words.push(folder_of_new_file(value)),
             Instead::Codec => {
                 self.is_backup = true;
-                let words: Vec<&str> = value.split(',').map(str::trim).collect();
-                if !self.add_codecs(&words) {
-                    self.add_option("--set", format!("benchmarks.*.codec={}", one_or_list(&value)));
-                }
+                self.codecs.extend(value.split(',').map(|word| word.trim().to_owned()));
+            }
+            Instead::Parameter => self.parameter = Some(value),
+            Instead::Values => match self.parameter.take() {
+                Some(name) => self.add_option("--set", format!("{name}={value}")),
+                None => self.unknown.push(name.to_owned()),
+            },
+            Instead::Other if is_setting(&value) => self.add_option("--set-b", value),
+            Instead::Other => self.words.push(value),
+            Instead::Query if is_statement(&value) => {
+                self.add_note(&format!("write it into a file: `echo {} > q.sql`", shell_quote(&value)));
+                self.add_option("--queries", "q.sql".to_owned());
+            }
+            Instead::Query => self.add_option("--queries", value),
+            Instead::Page => {
+                self.verb = "report".to_owned();
+                self.add_option("-o", value);
             }
             Instead::Encryption => self.is_backup = true,
             Instead::Gate => self.is_gated = true,
@@ -215,6 +250,10 @@ impl Line {
             Instead::Plan => self.is_only_planned = true,
             Instead::Limit => self.add_gate_option(["--limit".to_owned(), as_limit(&value)]),
             Instead::LeastRate => self.add_gate_option(["--limit".to_owned(), format!("tps >= {value}")]),
+            // A gate does so by itself.
+            Instead::FailIf if ["", "regression", "slower"].contains(&value.trim()) => {
+                self.is_gated |= For::for_verb(&self.verb) == Some(For::Measuring);
+            }
             Instead::FailIf => self.add_gate_option(gate_option(&value)),
             // Two systems are run together, the baseline as A.
             Instead::Baseline if is_url(&value) => self.words.insert(0, value),
@@ -233,11 +272,9 @@ impl Line {
         }
     }
 
-    /// Adds the time of the whole experiment, or of a run where it is too short for one.
+    /// Adds the time of the whole experiment, once.
     fn add_time(&mut self, value: &str) {
-        if parse_seconds(value).is_some_and(|seconds| seconds < SHORTEST_EXPERIMENT_S) {
-            self.add_option("--set", format!("schedule.duration={}", with_unit(value, "s")));
-        } else {
+        if !self.has_option(&["--for"]) {
             self.add_option("--for", with_unit(value, "s"));
         }
     }
@@ -270,16 +307,16 @@ impl Line {
         self.strange.push(name.to_owned());
         let longs: Vec<String> =
             command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
-        let open = longs
-            .iter()
-            .map(String::as_str)
-            .filter(|long| !NEVER_PROPOSED.contains(long) && !self.has_option(&[*long]));
-        let near = if name.starts_with("--") { nearest(name, open) } else { None };
-        match near {
+        let open =
+            longs.iter().filter(|long| !NEVER_PROPOSED.contains(&long.as_str()) && !self.has_option(&[long.as_str()]));
+        // The dashes make short words alike.
+        let near = name.strip_prefix("--").and_then(|bare| nearest(bare, open.map(|long| &long[2..])));
+        let near = near.map(|bare| format!("--{bare}"));
+        match &near {
             Some(near) => self.add_note(&format!("`{name}` may be `{near}`")),
             None => self.unknown.push(name.to_owned()),
         }
-        near.and_then(|near| argument_named(command, near))
+        near.and_then(|near| argument_named(command, &near))
     }
 
     /// The value of an option that the line has, to be changed.
@@ -343,6 +380,8 @@ impl Line {
             // fio's own share.
             self.add_option("--set", "benchmarks.*.read_percent=50".to_owned());
         }
+        self.put_codecs();
+        self.take_most_clients();
         if let Some(mut url) = self.url.take() {
             self.take_parts(&mut url);
             self.place_url(&url);
@@ -358,11 +397,21 @@ impl Line {
         }
         match For::for_verb(&self.verb) {
             Some(For::Measuring) => {
+                // `--json FILE` of other tools.
+                let is_output = |word: &mut String| word.ends_with(".json") && !Path::new(word.as_str()).exists();
+                if self.has_option(&["--json"]) {
+                    self.redirect = self.words.extract_if(.., is_output).next();
+                }
                 self.words.iter_mut().for_each(|word| *word = as_system(word));
                 self.take_threads_as_clients();
                 self.add_undo();
             }
             Some(For::Gate | For::Compare) => self.place_stores(),
+            // The tool is recognised.
+            Some(For::Import) => {
+                let is_tool = |word: &String| formats::reader::READERS.iter().any(|reader| reader.name == word);
+                self.words.retain(|word| Path::new(word).exists() || !is_tool(word));
+            }
             _ => {}
         }
         if self.is_only_planned && self.verb != "plan" {
@@ -370,6 +419,19 @@ impl Line {
             if let Some(plan) = etalon.find_subcommand("plan") {
                 self.drop_options(plan);
             }
+        }
+    }
+
+    /// Makes the end of a range of clients, as in `1..64`, the most that a search for a capacity tries.
+    fn take_most_clients(&mut self) {
+        let has_promise = self.verb == "capacity" || self.has_option(&["--p99"]);
+        let at = self.options.iter().position(|option| matches!(option.as_str(), "-c" | "--clients"));
+        if let Some(at) = at.filter(|_| has_promise)
+            && let Some((_, most)) =
+                self.options.get(at + 1).and_then(|range| range.split_once("..").or(range.split_once('-')))
+        {
+            let most = most.trim_start_matches('=').to_owned();
+            self.options.splice(at..at + 2, ["--max-clients".to_owned(), most]);
         }
     }
 
@@ -463,6 +525,11 @@ impl Line {
     /// Appends the candidate's store to the words; a gate's first of two stores becomes `--baseline`.
     fn place_stores(&mut self) {
         self.words.extend(self.candidate.take());
+        let names = self.words.iter_mut().chain(&mut self.options);
+        let renamed = names.map(rename_as_store).filter(|is_renamed| *is_renamed).count();
+        if renamed > 0 {
+            self.add_note("what `etalon run` keeps is a store, a file that ends in `.etalon`");
+        }
         if self.verb == "gate" && self.words.len() == 2 && !self.words.iter().all(|word| is_foreign_file(word)) {
             self.add_note("`etalon gate` takes the candidate's store, and the other as `--baseline`");
             let baseline = self.words.remove(0);
@@ -519,6 +586,34 @@ pub fn shell_quote(word: &str) -> String {
 /// Tests whether a word starts with `-` and is longer.
 pub fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-')
+}
+
+/// Gives a file of JSON that is not there the ending of a store; whether it did.
+pub fn rename_as_store(word: &mut String) -> bool {
+    let is_missing = word.ends_with(".json") && !Path::new(word.as_str()).exists();
+    if is_missing {
+        *word = Path::new(word.as_str()).with_extension(store::EXTENSION).display().to_string();
+    }
+    is_missing
+}
+
+/// Whether a path names a file by its ending, where a folder is asked for.
+fn has_file_ending(path: &str) -> bool {
+    let endings = ["html", "json", "csv", "txt", "md", "xml", store::EXTENSION];
+    !Path::new(path).is_dir()
+        && Path::new(path).extension().is_some_and(|ending| endings.iter().any(|known| ending == *known))
+}
+
+/// Whether a value is a response time, as `20ms` or `p99=20ms`, and no folder.
+fn is_response_time(value: &str) -> bool {
+    let time = value.rsplit(['<', '=']).next().unwrap_or_default();
+    !Path::new(value).exists() && model::duration::parse(time).is_ok()
+}
+
+/// Whether a value is a query, and no file of it.
+fn is_statement(value: &str) -> bool {
+    let first = value.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    value.contains(' ') && ["select", "with", "values", "table", "explain"].contains(&first.as_str())
 }
 
 /// Whether a word can be a database's name and nothing else.

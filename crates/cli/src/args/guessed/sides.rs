@@ -13,7 +13,10 @@ impl Line {
     /// Makes the two sides of each setting that has two values, as in `work_mem=4MB,64MB` or `--set jit=on --set jit=off`.
     pub(super) fn split_sides(&mut self) {
         self.take_words_as_settings();
-        for (name, first, second) in self.settings_of_two_values() {
+        for (name, first, second, left) in self.settings_of_two_values() {
+            if left > 0 {
+                self.add_note("two values are compared at a time: type the line again with the next ones");
+            }
             let is_of_name = |pair: &str| pair.split_once('=').is_some_and(|(other, _)| other == name);
             let mut at = 0;
             while at + 1 < self.options.len() {
@@ -33,6 +36,15 @@ impl Line {
     /// Takes words such as `jit=on` for settings, unless they are systems under names.
     fn take_words_as_settings(&mut self) {
         let catalog = conductor::Registry::built_in().catalog();
+        // `synchronous_commit on off` is a name and its values.
+        if let Some(at) = self.words.windows(3).position(|three| {
+            is_setting(&format!("{}=x", three[0]))
+                && !three[0].contains('.')
+                && three[1..].iter().all(|value| is_plain_value(value))
+        }) {
+            let values = self.words.drain(at..at + 3).collect::<Vec<_>>();
+            self.options.extend(["--set".to_owned(), format!("{}={},{}", values[0], values[1], values[2])]);
+        }
         let settings: Vec<String> = self
             .words
             .extract_if(.., |word| is_setting(word) && !matches!(parse_system(word, &catalog), Ok(Some(_))))
@@ -42,8 +54,8 @@ impl Line {
         }
     }
 
-    /// Lists the settings of servers that the line has with two values: name and both.
-    fn settings_of_two_values(&self) -> Vec<(String, String, String)> {
+    /// Lists the settings of servers that the line has with two values or more: name, two of them, and how many are left.
+    fn settings_of_two_values(&self) -> Vec<(String, String, String, usize)> {
         let mut seen: Vec<(&str, Vec<&str>)> = Vec::new();
         for pair in self.options.windows(2).filter(|pair| ["--set", "--set-b"].contains(&pair[0].as_str())) {
             let Some((name, value)) = pair[1]
@@ -60,7 +72,9 @@ impl Line {
             }
         }
         let of_two = seen.iter().filter_map(|(name, values)| match values.as_slice() {
-            [first, second] if first != second => Some(((*name).to_owned(), (*first).to_owned(), (*second).to_owned())),
+            [first, second, ..] if first != second => {
+                Some(((*name).to_owned(), (*first).to_owned(), (*second).to_owned(), values.len() - 2))
+            }
             _ => None,
         });
         of_two.collect()

@@ -48,10 +48,7 @@ fn verbs_of_other_tools_are_answered_with_a_line() {
         ),
         ("backup a.db b.db", "etalon run backup-compression --system sqlite:a.db --system sqlite:b.db"),
         ("queries reports/ a.db b.db", "etalon run reports/ sqlite:a.db sqlite:b.db"),
-        (
-            "ci a.db b.db",
-            "etalon run sqlite:a.db sqlite:b.db -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\"",
-        ),
+        ("ci a.db b.db", "etalon run sqlite:a.db sqlite:b.db && etalon gate last"),
         ("check x.etalon", "etalon gate x.etalon"),
         ("convert old.txt new.txt", "etalon import old.txt new.txt -o old-vs-new.etalon"),
         ("history", "etalon list ."),
@@ -95,10 +92,7 @@ fn all_options_of_other_tools_are_answered_at_once() {
         ("run postgres --output json", "etalon run postgres --json"),
         ("run postgres --save out", "etalon run postgres --output out"),
         ("run a.db --codec lz4", "etalon run backup-compression --set 'benchmarks.*.codec=lz4' --system sqlite:a.db"),
-        (
-            "run postgres --junit x.xml",
-            "etalon run postgres -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --format junit > x.xml",
-        ),
+        ("run postgres --junit x.xml", "etalon run postgres && etalon gate last --format junit > x.xml"),
         ("run postgres --clientz 4", "etalon run postgres --clients 4"),
         ("gate x.etalon --sla 20ms", "etalon gate x.etalon --limit 'p99 <= 20ms'"),
         (
@@ -109,10 +103,7 @@ fn all_options_of_other_tools_are_answered_at_once() {
         ("gate a.etalon b.etalon", "etalon gate b.etalon --baseline a.etalon"),
         ("gate x.etalon --junit x.xml", "etalon gate x.etalon --format junit > x.xml"),
         ("compare x.etalon --duration 5 --threshold 5%", "etalon compare x.etalon --margin 5%"),
-        (
-            "compare postgres://h/a mysql://h/b -c 4 -T 10",
-            "etalon run postgres://h/a mysql://h/b -c 4 --set schedule.duration=10s",
-        ),
+        ("compare postgres://h/a mysql://h/b -c 4 -T 10", "etalon run postgres://h/a mysql://h/b -c 4 --for 1m"),
         ("compare -f my.sql sqlite:a.db sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db --script my.sql"),
         ("run -a postgres://h/a -b postgres://h/b -T 60", "etalon run postgres://h/a postgres://h/b --for 1m20s"),
         ("run --a old=postgres://h/a --b new=postgres://h/b", "etalon run old=postgres://h/a new=postgres://h/b"),
@@ -121,10 +112,7 @@ fn all_options_of_other_tools_are_answered_at_once() {
             "compare --fail-if-slower 5% b.etalon a.etalon",
             "etalon gate a.etalon --max-regression 5% --baseline b.etalon",
         ),
-        (
-            "run postgres --fail-on 'p95>50ms'",
-            "etalon run postgres -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --limit 'p95 <= 50ms'",
-        ),
+        ("run postgres --fail-on 'p95>50ms'", "etalon run postgres && etalon gate last --limit 'p95 <= 50ms'"),
         ("find-max postgres://h/d --slo 'p99<20ms'", "etalon capacity postgres://h/d --p99 20ms"),
         ("find-capacity --slo 'p99<20ms' postgres://h/d", "etalon capacity postgres://h/d --p99 20ms"),
         (
@@ -138,7 +126,7 @@ fn all_options_of_other_tools_are_answered_at_once() {
         ),
         (
             "ci --baseline today.etalon --max-regression 5% postgres://h/d",
-            "etalon run postgres://h/d -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --baseline today.etalon --max-regression 5%",
+            "etalon run postgres://h/d && etalon gate last --baseline today.etalon --max-regression 5%",
         ),
         (
             "gate x.etalon --threshold p99=20ms --threshold tps=500",
@@ -146,7 +134,7 @@ fn all_options_of_other_tools_are_answered_at_once() {
         ),
         (
             "gate --max-p99 20ms --min-tps 500 -f my.sql postgres://h/d",
-            "etalon run postgres://h/d --script my.sql -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --limit 'p99 <= 20ms' --limit 'tps >= 500'",
+            "etalon run postgres://h/d --script my.sql && etalon gate last --limit 'p99 <= 20ms' --limit 'tps >= 500'",
         ),
         (
             "compare postgres://h/d postgres://h/d --set-b work_mem=1MB",
@@ -215,6 +203,53 @@ fn lines_of_other_benchmarks_are_rewritten() {
             "etalon run /data/test.dat --set 'benchmarks.*.block_kb=8' --set schedule.duration=60s --set 'benchmarks.*.depth=8' --set 'benchmarks.*.threads=4' --set 'benchmarks.*.op=mixed' --set 'benchmarks.*.pattern=random' --set 'benchmarks.*.read_percent=70'",
         ),
     ]);
+}
+
+#[test]
+fn values_in_the_forms_of_other_tools_are_understood() {
+    answered(&[
+        (
+            "settings postgres://h/d --param work_mem --values 4MB,16MB,64MB",
+            "etalon run postgres://h/d --set-a work_mem=4MB --set-b work_mem=16MB",
+        ),
+        (
+            "set synchronous_commit on off --on postgres://h/d -T 90",
+            "etalon run postgres://h/d --for 90s --set-a synchronous_commit=on --set-b synchronous_commit=off",
+        ),
+        ("ab --url mysql://h/d --setting x=1 --vs x=2", "etalon run --url mysql://h/d --set-a x=1 --set-b x=2"),
+        (
+            "run postgres://h/d --clients 1..64 --target p99=20ms",
+            "etalon run postgres://h/d --max-clients 64 --p99 20ms",
+        ),
+        ("time --query 'select count(*) from t' postgres://h/d", "etalon run postgres://h/d --queries q.sql"),
+        ("run dirA dirB --time 5m -o report.html", "etalon run dirA dirB --for 5m -o report"),
+        (
+            "run postgres://h/d --assert 'p99<20ms' --junit out.xml --json today.json",
+            "etalon run postgres://h/d --json > today.json && etalon gate last --limit 'p99 <= 20ms' --format junit > out.xml",
+        ),
+        (
+            "check today.etalon --against last.etalon --fail-on regression --p99 20ms",
+            "etalon gate today.etalon --baseline last.etalon --limit 'p99 <= 20ms'",
+        ),
+        (
+            "gate --baseline r/old.json --current r/new.json --max-regression 5%",
+            "etalon gate r/new.etalon --baseline r/old.etalon --max-regression 5%",
+        ),
+        ("diff a.json b.json", "etalon compare a.etalon b.etalon"),
+        ("compare --before b.etalon --after a.etalon --html u.html", "etalon report b.etalon a.etalon -o u.html"),
+        ("record -o before.json postgres://h/d", "etalon run postgres://h/d -o before"),
+        (
+            "import --format sysbench --a a.txt --b b.txt -o x.html",
+            "etalon import a.txt b.txt --format sysbench -o x.etalon",
+        ),
+        (
+            "backup postgres://h/d --to dir --compress=gzip --compress=zstd:3 --jobs 2",
+            "etalon run backup-compression --set 'benchmarks.*.codec=[\"gzip\", \"zstd\"]' --set 'benchmarks.*.whole_server=true' --set 'benchmarks.*.tables=none' --system postgres://h/d",
+        ),
+    ]);
+    let masked = said("bench postgres://me:secret@h/d");
+    assert!(masked.contains("me:***@h") && masked.contains("`***` stands for the password"), "{masked}");
+    assert!(!said("run a.db --param x").contains("--aa"));
 }
 
 #[test]

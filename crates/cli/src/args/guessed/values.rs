@@ -14,14 +14,6 @@ pub fn folder_of_new_file(word: String) -> String {
     }
 }
 
-/// A shorter time is no time for an experiment: tools that run once mean the length of a run.
-pub const SHORTEST_EXPERIMENT_S: f64 = 30.0;
-
-/// Reads a number of seconds, with `s` or without.
-pub fn parse_seconds(value: &str) -> Option<f64> {
-    value.strip_suffix('s').unwrap_or(value).parse().ok()
-}
-
 /// Writes a limit as a gate takes it: `p99=20ms` and `20` are `p99 <= 20ms`, `tps=500` is `tps >= 500`.
 pub fn as_limit(value: &str) -> String {
     let Some(at) = value.find(['<', '>', '=']) else { return format!("p99 <= {}", with_unit(value, "ms")) };

@@ -75,7 +75,7 @@ const GENERAL: [&[&str]; 3] = [
 /// Verbs of other tools, with their meaning and what to know about it.
 pub const VERBS: &[OtherVerb] = &[
     verbs(
-        &["replay", "record"],
+        &["replay"],
         Meaning::Nothing,
         "`etalon capture LOG -o shop.capture` reads a server's log, and `etalon run A_URL B_URL shop.capture` replays it on both",
     ),
@@ -95,6 +95,8 @@ pub const VERBS: &[OtherVerb] = &[
             "tune",
             "tuning",
             "script",
+            "set",
+            "time",
             "smack",
             "super-smack",
             "server",
@@ -107,6 +109,11 @@ pub const VERBS: &[OtherVerb] = &[
         ],
         Meaning::Verb("run"),
         MEASURES,
+    ),
+    verbs(
+        &["record", "save"],
+        Meaning::Verb("run"),
+        "`etalon run` measures and keeps the results; `etalon capture LOG -o shop.capture` keeps what a server was asked",
     ),
     verbs(&["pgbench", "psql"], Meaning::Client("postgres"), MEASURES),
     verbs(&["mysqlslap", "mysql", "mariadb", "mariadb-slap"], Meaning::Client("mysql"), MEASURES),

@@ -19,6 +19,8 @@ pub enum Instead {
     Driver,
     /// A variable of a script.
     Define,
+    /// Values of a setting whose name an option of its own says.
+    Values,
     /// What fio does, such as `randread`.
     Access,
     /// What is measured: a folder.
@@ -27,6 +29,14 @@ pub enum Instead {
     Workload,
     /// A codec of backups.
     Codec,
+    /// The name of a setting.
+    Parameter,
+    /// What the first side is compared with: a setting or a system.
+    Other,
+    /// A query as text, or a file of it.
+    Query,
+    /// The file of a report.
+    Page,
     /// An encrypted database in backups.
     Encryption,
     /// A gate behind the run.
@@ -278,12 +288,7 @@ pub const OPTIONS: &[OtherOption] = &[
         Instead::Words(&[]),
         "étalon stores the time of each statement by itself",
     ),
-    taking(
-        Measuring,
-        &["--percentile", "--rand-type"],
-        Instead::Words(&[]),
-        "étalon shows the median and the 99th percentile",
-    ),
+    taking(Measuring, &["--rand-type"], Instead::Words(&[]), ""),
     taking(Measuring, &["--encrypt", "--encryption"], Instead::Encryption, ENCRYPTS),
     flag(Measuring, &["--fail-on-regression"], Instead::Gate, JUDGES),
     flag(
@@ -303,6 +308,12 @@ pub const OPTIONS: &[OtherOption] = &[
         &["--platform-column", "--system-column", "--group-by", "--by", "--group-column"],
         Instead::Column("system"),
         COLUMNS,
+    ),
+    taking(
+        Import,
+        &["--a", "--b", "-a", "-b", "-A", "-B", "--old", "--new", "--before", "--after", "--candidate"],
+        Instead::System,
+        "files are named without an option, the first one is the baseline",
     ),
     taking(Import, &["--key-column", "--case-column"], Instead::Column("key"), COLUMNS),
     taking(Measuring, &["--seed"], Instead::Key("schedule.seed", ""), ""),
@@ -351,7 +362,24 @@ pub const OPTIONS: &[OtherOption] = &[
     taking(Gate, &["--fail-if", "--fail-on", "--fail-if-slower"], Instead::FailIf, HOLDS),
     taking(Measuring, &["--fail-if", "--fail-on", "--fail-if-slower", "--max-regression"], Instead::FailIf, JUDGES),
     taking(Measuring, &["--min-tps", "--min-throughput"], Instead::LeastRate, JUDGES),
-    taking(Measuring, &["--limit", "--threshold"], Instead::Limit, JUDGES),
+    taking(Measuring, &["--limit", "--threshold", "--assert", "--expect", "--require"], Instead::Limit, JUDGES),
+    taking(Gate, &["--assert", "--expect", "--require"], Instead::Limit, HOLDS),
+    taking(Measuring, &["--param", "--parameter", "--guc", "--variable"], Instead::Parameter, SETTINGS),
+    taking(Measuring, &["--values", "--value"], Instead::Values, SETTINGS),
+    taking(Measuring, &["--vs"], Instead::Other, SETTINGS),
+    taking(
+        Measuring,
+        &["--to", "--destination"],
+        Instead::Words(&[]),
+        "étalon keeps a backup in a folder of its own, and removes it",
+    ),
+    taking(Measuring, &["--percentile"], Instead::Words(&[]), P99),
+    taking(
+        Measuring,
+        &["--query", "--statement", "-e", "--execute", "--command"],
+        Instead::Query,
+        "`--queries` times each query of a file or a folder",
+    ),
     taking(Measuring, &["--baseline"], Instead::Baseline, JUDGES),
     taking(Measuring, &["--a-set", "--a-setting"], Instead::Option("--set-a", ""), SETTINGS),
     taking(Measuring, &["--b-set", "--b-setting", "--setting"], Instead::Option("--set-b", ""), SETTINGS),
@@ -373,6 +401,8 @@ pub const OPTIONS: &[OtherOption] = &[
             "--old",
             "--new",
             "--candidate",
+            "--on",
+            "--against",
         ],
         Instead::System,
         "systems are named without an option: `old=URL new=URL`",
@@ -385,7 +415,12 @@ pub const OPTIONS: &[OtherOption] = &[
         Instead::FailIf,
         "`--max-regression` fails on a regression beyond it, `--limit` where a metric is beyond it",
     ),
-    taking(Gate, &["--candidate"], Instead::Candidate, "the candidate's store is named without an option"),
+    taking(
+        Gate,
+        &["--candidate", "--current", "--new", "--today"],
+        Instead::Candidate,
+        "the candidate's store is named without an option",
+    ),
     taking(Gate, &["--junit"], Instead::Junit, "`--format junit` prints JUnit XML"),
     taking(
         Compare,
@@ -400,6 +435,13 @@ pub const OPTIONS: &[OtherOption] = &[
         &["--before", "--old", "-A", "--a", "--after", "--new", "-B", "--b"],
         Instead::System,
         "stores are named without an option: `before.etalon after.etalon`",
+    ),
+    taking(Compare, &["--html", "--report"], Instead::Page, "`etalon report` writes the page"),
+    taking(
+        Compare,
+        &["--group", "--group-by"],
+        Instead::Words(&[]),
+        "`--by KEY` and `--rows KEY` say what is compared by which key",
     ),
     flag(Report, &["--html"], Instead::Words(&[]), "a report is a page of HTML, `-o FILE` names it"),
     taking(Report, &["--out", "--file", "--save"], Instead::Option("--output", ""), "`--output` is the file to write"),
