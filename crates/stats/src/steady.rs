@@ -4,7 +4,7 @@ use crate::modality::{Clusters, split_in_clusters};
 use crate::moments::{mean, median, standard_deviation};
 use crate::trend::{Trend, batch_means, test_trend};
 
-/// Shortest run of points that counts as a level.
+/// Shortest run of points that counts as a level within a run.
 const MIN_SEGMENT: usize = 5;
 
 /// Longer series are averaged down to this many points first: the search is quadratic.
@@ -114,7 +114,13 @@ pub fn warm_up_end(series: &[f64]) -> Option<usize> {
 /// replaced first: a checkpoint is not a new level. Levels last at least five points; series shorter than ten, or with
 /// a point that is not finite, have no changes. Above 2,000 points the resolution is that of 2,000 equal batches.
 pub fn change_points(series: &[f64]) -> Vec<usize> {
-    if series.len() < 2 * MIN_SEGMENT || !series.iter().all(|v| v.is_finite()) {
+    change_points_of_levels(series, MIN_SEGMENT, 1)
+}
+
+/// Finds change points as [`change_points`] does, of levels that last at least `least` points, in one of `rows` series that are
+/// searched together. The price of a change grows by 2 ln `rows`: the chance that a gain is noise falls by e for every 2 (Wilks).
+pub fn change_points_of_levels(series: &[f64], least: usize, rows: usize) -> Vec<usize> {
+    if series.len() < 2 * least || !series.iter().all(|v| v.is_finite()) {
         return Vec::new();
     }
     let points = if series.len() > MAX_POINTS { batch_means(series, MAX_POINTS) } else { series.to_vec() };
@@ -123,8 +129,8 @@ pub fn change_points(series: &[f64]) -> Vec<usize> {
     if variance <= 0.0 {
         return Vec::new();
     }
-    let penalty = PENALTY_PER_LN * (points.len() as f64).ln() * variance;
-    let changes = optimal_partition(&smooth, penalty).into_iter();
+    let price = PENALTY_PER_LN * (points.len() as f64).ln() + 2.0 * (rows.max(1) as f64).ln();
+    let changes = optimal_partition(&smooth, least, price * variance).into_iter();
     changes.map(|index| index * series.len() / points.len()).collect()
 }
 
@@ -164,8 +170,9 @@ fn long_run_variance(points: &[f64]) -> f64 {
     variance * (1.0 + correlation) / (1.0 - correlation)
 }
 
-/// Finds the change points of the segmentation that minimises squared error plus `penalty` per change.
-fn optimal_partition(points: &[f64], penalty: f64) -> Vec<usize> {
+/// Finds the change points of the segmentation that minimises squared error plus `penalty` per change, each segment of at least
+/// `least` points.
+fn optimal_partition(points: &[f64], least: usize, penalty: f64) -> Vec<usize> {
     let n = points.len();
     let centre = mean(points);
     let mut sums = vec![0.0; n + 1];
@@ -175,8 +182,8 @@ fn optimal_partition(points: &[f64], penalty: f64) -> Vec<usize> {
     let mut best = vec![f64::INFINITY; n + 1];
     let mut previous = vec![0; n + 1];
     best[0] = -penalty; // the first segment is no change
-    for to in MIN_SEGMENT..=n {
-        for from in 0..=to - MIN_SEGMENT {
+    for to in least..=n {
+        for from in 0..=to - least {
             // Squared error of the segment, less the sum of squares, which every segmentation shares.
             let cost = -(sums[to] - sums[from]).powi(2) / (to - from) as f64;
             let total = best[from] + cost + penalty;
