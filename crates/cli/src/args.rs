@@ -5,6 +5,7 @@ mod comparing;
 mod conduct;
 mod gating;
 pub mod guessed;
+mod history;
 pub mod last;
 mod remembered;
 mod results_folder;
@@ -20,6 +21,7 @@ pub use capturing::{CaptureArgs, ShowArgs};
 pub use comparing::{Allowing, Comparing};
 pub use conduct::{Conduct, ExtendArgs, ResumeArgs, WatchArgs};
 pub use gating::{GateArgs, GateFormat, OnInconclusive};
+pub use history::{Better, HistoryAction, HistoryAddArgs, HistoryArgs, HistoryExportArgs, HistoryExportFormat};
 pub use remembered::QueriesArgs;
 pub use states::States;
 
@@ -125,6 +127,8 @@ pub enum Command {
     Sqlio(SqlioArgs),
     /// Pass or fail, for continuous integration
     Gate(GateArgs),
+    /// Follow experiments of many nights: what moved, since when, by how much
+    History(HistoryArgs),
     /// Read results of other tools into a store, to compare and report them like étalon's own
     Import(ImportArgs),
     /// Write what an experiment holds in other forms: tables, text of other tools, charts

@@ -12,6 +12,7 @@ mod compat;
 pub mod cross_experiment;
 pub mod evidence;
 pub mod gate;
+pub mod history;
 pub mod html;
 pub mod json;
 mod labels;

@@ -20,6 +20,7 @@ mod change;
 mod enum_names;
 mod error;
 mod header;
+pub mod history;
 mod journal;
 mod lock;
 mod migrate;

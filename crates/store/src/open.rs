@@ -236,11 +236,16 @@ fn check_file(path: &Path) -> Result<()> {
 /// Fails if what lies under the names of SQLite's own files is not SQLite's: it would be written over or removed.
 /// The `-shm` file is judged by its size, since closing it would drop locks, too.
 fn check_companions(at: StorePath<'_>) -> Result<()> {
+    check_companions_of(at.full)
+}
+
+/// Fails if what lies under the names of SQLite's own files of a database is not SQLite's.
+pub(crate) fn check_companions_of(database: &Path) -> Result<()> {
     // SQLite makes it 3 bytes long, then 32 KiB, page by page: a reader may come between two of these.
     const SHM_STEP_BYTES: u64 = 1 << 12;
     const SHM_BEGUN_BYTES: u64 = 3;
     for suffix in ["-wal", "-journal", "-shm"] {
-        let file = with_suffix(at.full, suffix);
+        let file = with_suffix(database, suffix);
         let Ok(found) = fs::symlink_metadata(&file) else { continue };
         let is_sqlites = found.is_file()
             && match suffix {

@@ -1,5 +1,7 @@
 //! What passes and what fails.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 use super::{Comparing, heading};
@@ -14,6 +16,14 @@ pub struct GateArgs {
     /// The answer includes whatever changed between the two
     #[arg(long, value_name = "STORE", help_heading = heading::SYSTEMS)]
     pub baseline: Option<String>,
+    /// History to judge the store by: the gate fails where its newest point is an alarm for the worse
+    ///
+    /// `etalon history` makes it; the store need not have been added
+    #[arg(
+        long, value_name = "FILE", conflicts_with_all = ["baseline", "limit", "max_regression", "min_rows"],
+        help_heading = heading::COMPARISON
+    )]
+    pub history: Option<PathBuf>,
     /// How
     #[command(flatten)]
     pub comparing: Comparing,

@@ -7,6 +7,7 @@ use report::gate::{
 };
 use serde_json::json;
 
+use super::history;
 use super::report::{compare_options, parse_share, set_of};
 use super::run::{extend_command, resume_command};
 use crate::args::guessed::typed_line;
@@ -19,6 +20,9 @@ use crate::results::{Side, check_baseline, check_stores, open_results};
 /// Runs `etalon gate`: prints whether a store keeps to its limits and its baseline, and passes or fails.
 pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
     check_stores("gate", std::slice::from_ref(&args.store), printer)?;
+    if let Some(history) = &args.history {
+        return history::judge_store(history, args, printer);
+    }
     let candidate = Side::parse(&args.store);
     args.baseline.iter().try_for_each(|baseline| check_baseline(baseline, &candidate, printer))?;
     let sides: Vec<Side> = args.baseline.iter().map(|text| Side::parse(text)).chain([candidate.clone()]).collect();

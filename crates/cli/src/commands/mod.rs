@@ -12,6 +12,7 @@ mod doctor;
 mod export;
 mod extend;
 mod gate;
+mod history;
 pub mod import;
 mod init;
 mod list;
@@ -52,6 +53,7 @@ pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
         Command::Capture(args) => capture::run(&args, printer),
         Command::Compare(args) => compare::run(&args, printer),
         Command::Gate(args) => gate::run(&args, printer),
+        Command::History(args) => history::run(&args, printer),
         Command::Import(args) => import::run(&args, printer),
         Command::Export(args) => export::run(&args, printer),
         Command::Audit(args) => audit::run(&args, printer),

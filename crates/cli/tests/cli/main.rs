@@ -31,6 +31,7 @@ mod golden;
 mod goldens;
 mod guesses;
 mod held_back;
+mod history;
 mod import;
 mod in_step;
 mod interruption;

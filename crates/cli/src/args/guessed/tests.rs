@@ -51,7 +51,6 @@ fn verbs_of_other_tools_are_answered_with_a_line() {
         ("ci a.db b.db", "etalon run sqlite:a.db sqlite:b.db && etalon gate last"),
         ("check x.etalon", "etalon gate x.etalon"),
         ("convert old.txt new.txt", "etalon import old.txt new.txt -o old-vs-new.etalon"),
-        ("history", "etalon list ."),
         ("ls r2", "etalon list r2"),
         ("version", "etalon --version"),
         ("diff a.etalon b.etalon", "etalon compare a.etalon b.etalon"),

@@ -209,7 +209,7 @@ pub const VERBS: &[OtherVerb] = &[
     ),
     verbs(&["diff", "cmp", "vs", "versus"], Meaning::Compare, "`etalon compare` compares stores"),
     verbs(
-        &["ls", "history", "log", "logs", "result", "results", "store", "stores"],
+        &["ls", "log", "logs", "result", "results", "store", "stores"],
         Meaning::List,
         "`etalon list FOLDER` lists the experiments in a folder",
     ),

@@ -1,0 +1,111 @@
+//! Pass or fail by a history: an alarm for the worse in a row of one experiment.
+
+use serde_json::{Value, json};
+use store::history::{Addition, HistoryContent, StoredSeries};
+
+use super::series::{FollowedHistory, FollowedRow, Standing, follow_history};
+use super::text::move_sentence;
+use crate::number::count_noun;
+
+/// What a history says of the rows of one experiment, as it was seen when that was the newest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistoryGate {
+    /// A line for each row that is not steady: its state, and what moved.
+    pub lines: Vec<(&'static str, String)>,
+    pub rows: usize,
+    /// Rows with an alarm for the worse: the gate fails with one.
+    pub alarms: usize,
+    /// Rows with too few points for any change to be found.
+    pub too_few: usize,
+}
+
+impl HistoryGate {
+    /// Whether no row has an alarm for the worse.
+    pub fn passes(&self) -> bool {
+        self.alarms == 0
+    }
+
+    /// Says whether the gate passes, and by how many rows.
+    pub fn summary(&self) -> String {
+        let rows = count_noun(self.rows, "row");
+        let few = match self.too_few {
+            0 => String::new(),
+            few => format!("; {few} with too few points to say"),
+        };
+        if self.passes() {
+            format!("passed: no alarm for the worse in {rows}{few}")
+        } else {
+            format!("failed: alarm for the worse in {} of {rows}{few}", self.alarms)
+        }
+    }
+
+    /// Writes the gate as lines.
+    pub fn text(&self) -> String {
+        let lines = self.lines.iter().map(|(state, text)| format!("{state:<16}  {text}\n"));
+        lines.collect::<String>() + &self.summary() + "\n"
+    }
+
+    /// Writes the gate as an object.
+    pub fn json(&self) -> Value {
+        let lines: Vec<Value> =
+            self.lines.iter().map(|(state, text)| json!({ "status": state, "detail": text })).collect();
+        json!({
+            "schema_version": 1, "status": if self.passes() { "passed" } else { "failed" }, "rows_compared": self.rows,
+            "alarms": self.alarms, "too_few_points": self.too_few, "rows": lines,
+        })
+    }
+}
+
+/// Judges an experiment by the history before it; it need not have been added.
+pub fn judge_by_history(mut content: HistoryContent, addition: &Addition) -> HistoryGate {
+    let at = insert_experiment(&mut content, addition);
+    content.experiments.truncate(at + 1);
+    content.series.iter_mut().for_each(|series| series.points.retain(|(other, _)| *other <= at));
+    let history = follow_history(content);
+    let rows: Vec<&FollowedRow> =
+        history.rows.iter().filter(|row| row.last_point().is_some_and(|(last, _)| *last == at)).collect();
+    let lines: Vec<(&'static str, String)> = rows.iter().filter_map(|row| row_line(&history, row)).collect();
+    HistoryGate {
+        rows: rows.len(),
+        alarms: lines.iter().filter(|(state, _)| *state == "alarm").count(),
+        too_few: rows.iter().filter(|row| row.standing == Standing::TooFew).count(),
+        lines,
+    }
+}
+
+/// Writes the line of a row that is not steady.
+fn row_line(history: &FollowedHistory, row: &FollowedRow) -> Option<(&'static str, String)> {
+    let (state, found) = match &row.standing {
+        Standing::TooFew | Standing::Steady => return None,
+        Standing::Suspicious(found) => ("not yet an alarm", found),
+        Standing::Alarm(found) if found.is_worse == Some(true) => ("alarm", found),
+        Standing::Alarm(found) => ("moved", found),
+    };
+    Some((state, move_sentence(history, row, found)))
+}
+
+/// Puts an experiment into a history unless it is there; returns its index.
+fn insert_experiment(content: &mut HistoryContent, addition: &Addition) -> usize {
+    let experiment = &addition.experiment;
+    if let Some(at) = content.experiments.iter().position(|one| one.id == experiment.id) {
+        return at;
+    }
+    let at = content
+        .experiments
+        .partition_point(|one| (one.created_unix_ms, &one.id) < (experiment.created_unix_ms, &experiment.id));
+    content.experiments.insert(at, experiment.clone());
+    let points = content.series.iter_mut().flat_map(|series| &mut series.points);
+    points.filter(|(other, _)| *other >= at).for_each(|(other, _)| *other += 1);
+    content.facts.extend(addition.facts.clone());
+    for (key, point) in &addition.points {
+        let entry = (at, point.clone());
+        match content.series.iter_mut().find(|series| series.key == *key) {
+            Some(series) => {
+                let place = series.points.partition_point(|(other, _)| *other < at);
+                series.points.insert(place, entry);
+            }
+            None => content.series.push(StoredSeries { key: key.clone(), points: vec![entry] }),
+        }
+    }
+    at
+}

@@ -1,0 +1,250 @@
+//! What one experiment adds to a history: a point for each row that may be followed.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use model::facts::TEXTS;
+use model::{Direction, Facts, Metric, Point, Quantity, Role};
+use sha2::{Digest as _, Sha256};
+use store::history::{Addition, HistoryExperiment, HistoryPoint, SeriesKey};
+
+use crate::comparison::{CompareError, Comparison, NoVerdict, Options, Scale, all_figures, compare};
+use crate::evidence::{CLIENT, Evidence};
+use crate::labels::metric_name;
+
+/// Facts of a machine or a server's storage by which a series is cut, besides settings.
+const MATTERING: [&str; 10] = [
+    "cpu.model",
+    "cpu.available",
+    "cpu.governor",
+    "kernel.version",
+    "os.name",
+    "os.version",
+    "memory.total",
+    "virtualisation",
+    "data_directory.filesystem",
+    "data_directory.device",
+];
+const SETTING: &str = "setting.";
+const SERVER_VERSION: &str = "server.version";
+
+/// What an experiment adds, and which rows it does not add for which reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contribution {
+    pub addition: Addition,
+    /// The rows without a point, each with the reason.
+    pub left_out: Vec<(String, String)>,
+    /// Whether an anchor was asked for, and no system of the experiment has its name.
+    pub lacks_anchor: bool,
+}
+
+/// Why an experiment adds nothing.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Refusal {
+    #[error("it has not ended: {0}")]
+    Unfinished(String),
+    #[error("no row of it may be followed: {row}: {reason}")]
+    NoRow { row: String, reason: String },
+    #[error("it measured nothing")]
+    Nothing,
+    #[error(transparent)]
+    Compare(#[from] CompareError),
+}
+
+/// Makes the points of an experiment: ratios to the anchor where it has a system of that name, else plain values.
+///
+/// # Errors
+/// The experiment has not ended, or none of its rows may be followed.
+pub fn read_contribution(
+    evidence: &Evidence,
+    anchor: Option<&str>,
+    commit: Option<&str>,
+) -> Result<Contribution, Refusal> {
+    if let Some(found) = evidence.progress_if_unfinished() {
+        return Err(Refusal::Unfinished(found.sentence()));
+    }
+    let anchor_here = anchor.filter(|name| evidence.header.plan.system(name).is_some());
+    let rows = match anchor_here {
+        Some(anchor) => relative_rows(evidence, anchor)?,
+        None => plain_rows(evidence)?,
+    };
+    let mut facts = BTreeMap::new();
+    let (mut points, mut left_out) = (Vec::new(), Vec::new());
+    for row in rows {
+        match row.reading {
+            Err(reason) => left_out.push((row.name, reason)),
+            Ok((value, interval)) => {
+                let (digest, json) = mattering_facts(evidence, &row.system, anchor_here);
+                facts.insert(digest.clone(), json);
+                let version = evidence.facts_of(&row.system).and_then(|facts| facts.get(SERVER_VERSION));
+                let key = series_key(row.system, row.benchmark, &row.case, &row.metric, anchor_here);
+                let version = version.map(str::to_owned);
+                points.push((key, HistoryPoint { value, interval, version, facts_digest: digest }));
+            }
+        }
+    }
+    if points.is_empty() {
+        let mut left_out = left_out.into_iter();
+        return Err(left_out.next().map_or(Refusal::Nothing, |(row, reason)| Refusal::NoRow { row, reason }));
+    }
+    let experiment = HistoryExperiment {
+        id: experiment_id(evidence),
+        name: evidence.header.plan.name.clone(),
+        created_unix_ms: evidence.header.created_unix_ms,
+        commit: commit.map(str::to_owned),
+    };
+    let addition = Addition { experiment, points, facts };
+    Ok(Contribution { addition, left_out, lacks_anchor: anchor.is_some() && anchor_here.is_none() })
+}
+
+/// A row of an experiment: its value and interval, or the reason why it has no point.
+struct Row {
+    name: String,
+    system: String,
+    benchmark: String,
+    case: Point,
+    metric: Metric,
+    reading: Result<(f64, Option<[f64; 2]>), String>,
+}
+
+/// Makes the rows of every system compared with the anchor.
+fn relative_rows(evidence: &Evidence, anchor: &str) -> Result<Vec<Row>, CompareError> {
+    let set = compare(evidence, &Options { a: Some(anchor.to_owned()), ..Options::default() })?;
+    let rows = set.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
+    let rows = rows.filter(|(_, row)| row.metric.quantity() != Quantity::Failures);
+    Ok(rows
+        .map(|(table, row)| Row {
+            name: row_name(&table.b, &row.benchmark, &row.case_label(), &row.metric),
+            system: table.b.clone(),
+            benchmark: row.benchmark.clone(),
+            case: row.case.clone(),
+            metric: row.metric.clone(),
+            reading: relative_reading(row),
+        })
+        .collect())
+}
+
+/// Reads the ratio of a row and its interval, or why it may not be followed.
+fn relative_reading(row: &Comparison) -> Result<(f64, Option<[f64; 2]>), String> {
+    if let Some(reason) = row.why_no_verdict().filter(|reason| !is_harmless(reason)) {
+        return Err(reason.reason_text());
+    }
+    let estimate = row.estimate.filter(|estimate| estimate.scale == Scale::Ratio);
+    let value = estimate.map(|estimate| estimate.ratio).or(row.change.map(|change| change.ratio));
+    let interval = estimate.map(|estimate| [estimate.lo, estimate.hi]);
+    check_reading(value, interval)
+}
+
+/// Whether a row without a verdict still has a ratio that may be followed from night to night.
+fn is_harmless(reason: &NoVerdict) -> bool {
+    matches!(
+        reason,
+        NoVerdict::TooFewRounds { .. }
+            | NoVerdict::UnequalDurability { .. }
+            | NoVerdict::UnderClockStep
+            | NoVerdict::NoBetterSide
+            | NoVerdict::Diagnostic
+    )
+}
+
+/// Makes the rows of every system by itself.
+fn plain_rows(evidence: &Evidence) -> Result<Vec<Row>, CompareError> {
+    let rules = compare(evidence, &Options::default())?.rules;
+    let figures = all_figures(evidence, &rules).into_iter();
+    let shown =
+        figures.filter(|figure| figure.metric.role == Role::Primary && figure.metric.quantity() != Quantity::Failures);
+    Ok(shown
+        .map(|figure| {
+            let reading = match (&figure.no_verdict, figure.side.bound) {
+                (Some(reason), _) => Err(reason.reason_text()),
+                (None, Some(_)) => Err("it is a bound of a capacity".to_owned()),
+                (None, None) => {
+                    let value = figure.side.estimate;
+                    let widths = figure.side.half_width.zip(value);
+                    let interval = widths.map(|(share, value)| [value / (1.0 + share), value * (1.0 + share)]);
+                    check_reading(value, interval)
+                }
+            };
+            Row {
+                name: row_name(&figure.side.system, &figure.benchmark, &figure.label, &figure.metric),
+                system: figure.side.system,
+                benchmark: figure.benchmark,
+                case: figure.case,
+                metric: figure.metric,
+                reading,
+            }
+        })
+        .collect())
+}
+
+/// Checks that a value has a logarithm, and drops an interval without bounds.
+fn check_reading(value: Option<f64>, interval: Option<[f64; 2]>) -> Result<(f64, Option<[f64; 2]>), String> {
+    let value = value.filter(|value| value.is_finite() && *value > 0.0).ok_or("it has no value above 0")?;
+    Ok((value, interval.filter(|ends| ends.iter().all(|end| end.is_finite()))))
+}
+
+/// Names a row of an experiment in one line.
+fn row_name(system: &str, benchmark: &str, keys: &str, metric: &Metric) -> String {
+    let parts = [system, benchmark, keys].into_iter().filter(|part| !part.is_empty());
+    parts.map(str::to_owned).chain([metric_name(&metric.id)]).collect::<Vec<_>>().join(", ")
+}
+
+/// Makes the key by which a row is found again in the next experiment.
+fn series_key(system: String, benchmark: String, case: &Point, metric: &Metric, anchor: Option<&str>) -> SeriesKey {
+    let direction = match metric.direction {
+        Direction::Higher => "higher",
+        Direction::Lower => "lower",
+        Direction::Neither => "neither",
+    };
+    SeriesKey {
+        system,
+        benchmark,
+        case_json: serde_json::to_string(case).unwrap_or_default(),
+        metric: metric.id.clone(),
+        unit: metric.unit.clone(),
+        direction: direction.to_owned(),
+        anchor: anchor.map(str::to_owned),
+    }
+}
+
+/// Makes a digest of what no two experiments share.
+fn experiment_id(evidence: &Evidence) -> String {
+    let header = &evidence.header;
+    let parts = [&header.plan.name, &header.plan_hash, &header.command, &header.etalon_version];
+    let mut text = header.created_unix_ms.to_string();
+    parts.into_iter().for_each(|part| text.push_str(&format!("\n{part}")));
+    digest_of(&text)
+}
+
+/// Collects the facts that a row's value depends on: machine, storage, settings, scripts, and all of it of the anchor, with
+/// the anchor's version. The version of the system itself is what is followed, and does not belong to them.
+fn mattering_facts(evidence: &Evidence, system: &str, anchor: Option<&str>) -> (String, String) {
+    let mut found = BTreeMap::new();
+    let mut take = |prefix: &str, facts: &Facts, is_taken: &dyn Fn(&str) -> bool| {
+        let names = facts.entries.keys().filter(|name| is_taken(name));
+        found.extend(names.filter_map(|name| Some((format!("{prefix}{name}"), facts.get(name)?.to_owned()))));
+    };
+    let empty = Facts::default();
+    take("client ", evidence.facts.get(CLIENT).unwrap_or(&empty), &is_mattering);
+    take("", evidence.facts_of(system).unwrap_or(&empty), &is_mattering);
+    take("text of ", evidence.facts.get(TEXTS).unwrap_or(&empty), &|_| true);
+    if let Some(facts) = anchor.and_then(|anchor| evidence.facts_of(anchor)) {
+        take("anchor ", facts, &|name| name == SERVER_VERSION || is_mattering(name));
+    }
+    let json = serde_json::to_string(&found).unwrap_or_default();
+    (digest_of(&json), json)
+}
+
+/// Whether a fact of this name cuts a series when it changes.
+fn is_mattering(name: &str) -> bool {
+    let own = name.strip_prefix("host.").unwrap_or(name);
+    own.starts_with(SETTING) || MATTERING.contains(&own)
+}
+
+/// Writes the first half of a text's SHA-256 in hexadecimal digits.
+fn digest_of(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(16).fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}

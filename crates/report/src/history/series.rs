@@ -1,0 +1,248 @@
+//! The series of a history: where each is cut, where it moved, and what its newest points say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::facts::Difference;
+use stats::{LEAST_LEVEL, Levels, find_levels};
+use store::history::{HistoryContent, HistoryExperiment, HistoryPoint, SeriesKey, StoredSeries};
+
+use crate::labels::metric_name;
+
+/// Nights for which a change stays an alarm once it is found; then its level is the row's own.
+pub const ALARM_NIGHTS: usize = 5;
+/// Points by which the place of a change may differ when it is found again with more points.
+const SAME_CHANGE: usize = 5;
+/// Level of the intervals of changes.
+const LEVEL: f64 = 0.95;
+
+/// A history with what follows from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FollowedHistory {
+    /// The system that values are ratios to.
+    pub anchor: Option<String>,
+    /// The oldest first.
+    pub experiments: Vec<HistoryExperiment>,
+    pub rows: Vec<FollowedRow>,
+}
+
+/// One series of a history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FollowedRow {
+    pub key: SeriesKey,
+    /// The keys by which its case differs from others of the benchmark: `clients=4`.
+    pub keys: String,
+    /// Each with the index of its experiment.
+    pub points: Vec<(usize, HistoryPoint)>,
+    pub cuts: Vec<Cut>,
+    pub moves: Vec<Move>,
+    pub standing: Standing,
+}
+
+/// A point from which on the series cannot be compared with what was before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cut {
+    /// Index of the first point after it.
+    pub at: usize,
+    /// The facts that differ.
+    pub differences: Vec<Difference>,
+}
+
+/// A change of a row's level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Move {
+    /// Index of the first point of the new level.
+    pub at: usize,
+    /// Points of the new level.
+    pub points: usize,
+    /// New level over old one, with its interval at 95 %.
+    pub ratio: f64,
+    pub interval: [f64; 2],
+    /// Whether the new level is worse, where a way is better.
+    pub is_worse: Option<bool>,
+}
+
+/// What the newest points of a row say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Standing {
+    /// Too few points, since the beginning or the last cut, for any change to be found.
+    TooFew,
+    /// The newest points are on the row's level.
+    Steady,
+    /// The newest points have left the level, and are too few for a level of their own: not yet an alarm.
+    Suspicious(Move),
+    /// A change of level was found at most [`ALARM_NIGHTS`] points ago.
+    Alarm(Move),
+}
+
+impl FollowedRow {
+    /// The newest point with the index of its experiment.
+    pub fn last_point(&self) -> Option<&(usize, HistoryPoint)> {
+        self.points.last()
+    }
+
+    /// Names the row within its system and benchmark: `clients=4, response p99`.
+    pub fn short_name(&self) -> String {
+        let metric = metric_name(&self.key.metric);
+        if self.keys.is_empty() { metric } else { format!("{}, {metric}", self.keys) }
+    }
+
+    /// The move that is an alarm, if there is one.
+    pub fn alarm(&self) -> Option<&Move> {
+        if let Standing::Alarm(found) = &self.standing { Some(found) } else { None }
+    }
+
+    /// The first point that can be compared with the newest.
+    pub fn start(&self) -> usize {
+        self.cuts.last().map_or(0, |cut| cut.at)
+    }
+}
+
+/// Finds cuts, moves and standing of every series of a history.
+pub fn follow_history(content: HistoryContent) -> FollowedHistory {
+    let facts: BTreeMap<&str, BTreeMap<String, String>> = content
+        .facts
+        .iter()
+        .map(|(digest, json)| (digest.as_str(), serde_json::from_str(json).unwrap_or_default()))
+        .collect();
+    let varying = varying_keys(&content.series);
+    let mut series: Vec<StoredSeries> =
+        content.series.iter().filter(|series| !series.points.is_empty()).cloned().collect();
+    series.sort_by(|one, other| one.key.cmp(&other.key));
+    let count = series.len();
+    let rows = series.into_iter().map(|series| {
+        let cuts = find_cuts(&series.points, &facts);
+        let keys = shown_keys(&series.key, &varying);
+        follow_row(
+            FollowedRow {
+                key: series.key,
+                keys,
+                points: series.points,
+                cuts,
+                moves: Vec::new(),
+                standing: Standing::TooFew,
+            },
+            count,
+        )
+    });
+    let rows = rows.collect();
+    FollowedHistory { anchor: content.anchor, experiments: content.experiments, rows }
+}
+
+/// Finds the moves between a row's cuts, and its standing.
+fn follow_row(mut row: FollowedRow, rows: usize) -> FollowedRow {
+    let logs: Vec<f64> = row.points.iter().map(|(_, point)| point.value.ln()).collect();
+    let starts: Vec<usize> = std::iter::once(0).chain(row.cuts.iter().map(|cut| cut.at)).collect();
+    let ends = starts.iter().skip(1).copied().chain([logs.len()]);
+    let mut last = Levels::default();
+    for (&from, to) in starts.iter().zip(ends) {
+        let part = &logs[from..to];
+        last = find_levels(part, rows);
+        let bounds: Vec<usize> = std::iter::once(0).chain(last.changes.iter().copied()).chain([part.len()]).collect();
+        row.moves.extend(
+            bounds
+                .windows(3)
+                .map(|at| move_between(&part[at[0]..at[1]], &part[at[1]..at[2]], from + at[1], &row.key.direction)),
+        );
+    }
+    let start = row.start();
+    let points = logs.len() - start;
+    row.standing = match (last.suspicion, row.moves.last()) {
+        (Some(found), _) => {
+            let level = start + last.changes.last().copied().unwrap_or(0);
+            let since = start + found.since;
+            Standing::Suspicious(move_between(&logs[level..since], &logs[since..], since, &row.key.direction))
+        }
+        (None, Some(found)) if found.at > start && is_new(&logs[start..], &last.changes, rows) => {
+            Standing::Alarm(*found)
+        }
+        (None, _) if points < 2 * LEAST_LEVEL => Standing::TooFew,
+        (None, _) => Standing::Steady,
+    };
+    row
+}
+
+/// Whether the last change of a series was not known [`ALARM_NIGHTS`] points earlier.
+fn is_new(logs: &[f64], changes: &[usize], rows: usize) -> bool {
+    let known = find_levels(&logs[..logs.len().saturating_sub(ALARM_NIGHTS)], rows).changes;
+    let is_known = |last: &usize| known.iter().any(|change| change.abs_diff(*last) <= SAME_CHANGE);
+    changes.len() > known.len() || !changes.last().is_some_and(is_known)
+}
+
+/// Measures a change of level: the means' ratio, and Student's interval by the deviation within both.
+fn move_between(old: &[f64], new: &[f64], at: usize, direction: &str) -> Move {
+    let (old_mean, new_mean) = (mean_of(old), mean_of(new));
+    let squares: f64 =
+        old.iter().map(|v| (v - old_mean).powi(2)).chain(new.iter().map(|v| (v - new_mean).powi(2))).sum();
+    let freedom = (old.len() + new.len()).saturating_sub(2).max(1) as f64;
+    let widths = 1.0 / old.len().max(1) as f64 + 1.0 / new.len().max(1) as f64;
+    let half =
+        stats::special::student_t_quantile(f64::midpoint(1.0, LEVEL), freedom) * (squares / freedom * widths).sqrt();
+    let shift = new_mean - old_mean;
+    let is_worse = match direction {
+        "higher" => Some(shift < 0.0),
+        "lower" => Some(shift > 0.0),
+        _ => None,
+    };
+    Move { at, points: new.len(), ratio: shift.exp(), interval: [(shift - half).exp(), (shift + half).exp()], is_worse }
+}
+
+/// The mean of values; 0 of none.
+fn mean_of(values: &[f64]) -> f64 {
+    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+}
+
+/// Finds the points whose facts differ from those of the point before, as far as both have them.
+fn find_cuts(points: &[(usize, HistoryPoint)], facts: &BTreeMap<&str, BTreeMap<String, String>>) -> Vec<Cut> {
+    let pairs = points.windows(2).enumerate();
+    let changed = pairs.filter(|(_, pair)| pair[0].1.facts_digest != pair[1].1.facts_digest);
+    changed
+        .filter_map(|(index, pair)| {
+            let [before, after] = [&pair[0].1, &pair[1].1].map(|point| facts.get(point.facts_digest.as_str()));
+            let differences = differences_of(before?, after?);
+            (!differences.is_empty()).then_some(Cut { at: index + 1, differences })
+        })
+        .collect()
+}
+
+/// Lists the facts that both have with different values.
+fn differences_of(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<Difference> {
+    let both = before.iter().filter_map(|(name, was)| Some((name, was, after.get(name)?)));
+    both.filter(|(_, was, is)| was != is)
+        .map(|(name, was, is)| Difference { name: name.clone(), a: Some(was.clone()), b: Some(is.clone()) })
+        .collect()
+}
+
+/// Reads the keys of a case with their values as text.
+fn case_keys(json: &str) -> BTreeMap<String, String> {
+    let keys: BTreeMap<String, serde_json::Value> = serde_json::from_str(json).unwrap_or_default();
+    let as_text = |value: serde_json::Value| match value {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    };
+    keys.into_iter().map(|(key, value)| (key, as_text(value))).collect()
+}
+
+/// Finds, for each benchmark, the keys in which its cases differ.
+fn varying_keys(series: &[StoredSeries]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut values: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for one in series {
+        for (key, value) in case_keys(&one.key.case_json) {
+            values.entry((one.key.benchmark.clone(), key)).or_default().insert(value);
+        }
+    }
+    let mut varying: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for ((benchmark, key), values) in values {
+        if values.len() > 1 {
+            varying.entry(benchmark).or_default().insert(key);
+        }
+    }
+    varying
+}
+
+/// Writes the keys of a case in which others of its benchmark differ.
+fn shown_keys(key: &SeriesKey, varying: &BTreeMap<String, BTreeSet<String>>) -> String {
+    let shown = varying.get(&key.benchmark);
+    let keys = case_keys(&key.case_json);
+    let keys = keys.iter().filter(|(name, _)| shown.is_some_and(|shown| shown.contains(*name)));
+    model::keys_text(keys.map(|(name, value)| (name.as_str(), value.clone())))
+}
