@@ -214,8 +214,7 @@ pub struct Question {
     pub max_clients: Option<String>,
     /// Time of the whole experiment, such as `5m`
     ///
-    /// Rounds and runs are fitted into it. Without it two systems take about a minute, and a capacity longer: `etalon plan` says how
-    /// long
+    /// Rounds and runs are fitted into it. Without it two systems take about a minute, and a capacity longer
     #[arg(long = "for", value_name = "TIME", help_heading = heading::SCHEDULE)]
     pub time: Option<String>,
     /// Name of the experiment

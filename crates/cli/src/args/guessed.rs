@@ -125,12 +125,11 @@ pub fn add_run_line(error: CliError) -> CliError {
     let mut words = process_arguments();
     let Some(at) = words.iter().position(|word| !is_option(word)) else { return error };
     let verb = words.remove(at);
-    let is_special = |word: &&String| {
-        matches!(other_verb(word).map(|known| known.meaning), Some(Meaning::Backup | Meaning::Steps | Meaning::Change))
-    };
-    if let Some(answered) =
-        words.iter().find(|word| is_special(word) && is_strange(word)).and_then(|word| explain_second_verb(word))
-    {
+    let special = words.iter().find(|word| {
+        let meaning = other_verb(word).filter(|_| is_strange(word)).map(|known| known.meaning);
+        matches!(meaning, Some(Meaning::Backup | Meaning::Steps | Meaning::Change))
+    });
+    if let Some(answered) = special.and_then(|word| explain_second_verb(word)) {
         return CliError { message: error.message, ..answered };
     }
     let mut etalon = Cli::command();

@@ -398,9 +398,8 @@ impl Line {
         match For::for_verb(&self.verb) {
             Some(For::Measuring) => {
                 // `--json FILE` of other tools.
-                let is_output = |word: &mut String| word.ends_with(".json") && !Path::new(word.as_str()).exists();
                 if self.has_option(&["--json"]) {
-                    self.redirect = self.words.extract_if(.., is_output).next();
+                    self.redirect = self.words.extract_if(.., |word| is_missing_json(word)).next();
                 }
                 self.words.iter_mut().for_each(|word| *word = as_system(word));
                 self.take_threads_as_clients();
@@ -409,8 +408,8 @@ impl Line {
             Some(For::Gate | For::Compare) => self.place_stores(),
             // The tool is recognised.
             Some(For::Import) => {
-                let is_tool = |word: &String| formats::reader::READERS.iter().any(|reader| reader.name == word);
-                self.words.retain(|word| Path::new(word).exists() || !is_tool(word));
+                let tools = formats::reader::READERS.iter().map(|reader| reader.name).collect::<Vec<_>>();
+                self.words.retain(|word| Path::new(word).exists() || !tools.contains(&word.as_str()));
             }
             _ => {}
         }
@@ -588,9 +587,14 @@ pub fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-')
 }
 
+/// Whether a word is a file of JSON that is not there.
+fn is_missing_json(word: &str) -> bool {
+    word.ends_with(".json") && !Path::new(word).exists()
+}
+
 /// Gives a file of JSON that is not there the ending of a store; whether it did.
 pub fn rename_as_store(word: &mut String) -> bool {
-    let is_missing = word.ends_with(".json") && !Path::new(word.as_str()).exists();
+    let is_missing = is_missing_json(word);
     if is_missing {
         *word = Path::new(word.as_str()).with_extension(store::EXTENSION).display().to_string();
     }
