@@ -319,6 +319,25 @@ fn what_a_killed_run_left_is_undone_by_resume() {
     eprintln!("{kills} kills, {left} of them with the change made: nothing left");
 }
 
+/// Each making has the server read its settings again, which is no change by others.
+#[test]
+fn a_setting_that_was_made_again_is_undone_after_a_kill() {
+    let scene = scene();
+    let place = postgres();
+    scene.write("off.sql", "ALTER SYSTEM SET work_mem = '256kB'; SELECT pg_reload_conf();");
+    scene.write("on.sql", "ALTER SYSTEM RESET work_mem; SELECT pg_reload_conf();");
+    let change = ["run", &place.url, "sql", "--change", "@off.sql", "--undo", "on.sql", "-o", "s", "--rounds", "30"];
+    let mut child = scene.start(&[&change[..], &SHORT].concat());
+    wait_until("a change that is made again", || {
+        stores(&scene).first().is_some_and(|store| measured(store) > 3) && is_changed(&scene)
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let store = stores(&scene).pop().unwrap().display().to_string();
+    scene.etalon(&["resume", &store, "--undo-only"]).says(0, &[]);
+    (place.sql)("DO $$ BEGIN ASSERT current_setting('work_mem') = '4MB'; END $$");
+}
+
 #[test]
 fn what_others_made_since_is_not_undone() {
     let scene = scene();
