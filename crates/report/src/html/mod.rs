@@ -30,7 +30,7 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use crate::comparison::{ComparisonSet, Index, KNEE_SHARE, compare};
+use crate::comparison::{ComparisonSet, Index, KNEE_SHARE, TimeOrder, compare};
 use crate::evidence::{Evidence, SeriesSource};
 use crate::number::{Script, count_noun, percent_text};
 use crate::text::is_unsafe;
@@ -175,7 +175,8 @@ fn page_parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
         plans::plans_section(&index)
             .map(|found| part("plans", "Plans", "The plans of the queries", plans::LEAD, found)),
     );
-    parts.push(part("runs", "Runs", "Every run", RUNS, charts.runs));
+    let lead = if set.rules.order == TimeOrder::Unknown { RUNS_OF_FILES } else { RUNS };
+    parts.push(part("runs", "Runs", "Every run", lead, charts.runs));
     if let Some((latency, seconds)) = charts.responses {
         parts.push(part("latency", "Response times", "Response times", LATENCY, latency));
         parts.push(part("seconds", "Over time", "Over the measured part", SECONDS, seconds));
@@ -242,6 +243,8 @@ const CAPACITY: &str = "Each run sought the highest load at which the promise ho
                         horizontal line. Vertical lines are the capacities, the means of the rounds.";
 const RUNS: &str = "One mark per run in the order in which they ran; every other round is shaded, the thin line is the \
                       median. Drift, outliers and two modes show here. The vertical axis does not start at zero.";
+const RUNS_OF_FILES: &str = "One mark per run, of each system in the order of its files: in which order they ran is not known. The \
+                             thin line is the median. The vertical axis does not start at zero.";
 const LATENCY: &str = "Response time, from the intended start of an operation to its end, of all runs together: their \
                        histograms are merged, no percentile is averaged. Curves end where fewer than 10 operations are left.";
 const SECONDS: &str =

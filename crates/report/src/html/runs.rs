@@ -45,8 +45,8 @@ pub fn runs_figure(
     panel.left = 60;
     panel.grid = GridLines::Horizontal;
     panel.title = format!("Every run, {title}");
-    panel.description = "One mark per run, from left to right in the order in which they ran.".to_owned();
-    panel.x_caption = "round, in run order".to_owned();
+    panel.description = "One mark per run, from left to right as the store has them.".to_owned();
+    panel.x_caption = if order.bands.is_empty() { "run" } else { "round, in run order" }.to_owned();
     panel.y_caption = format!("{} {}", unit.unit_name(), direction_arrow(metric.direction)).trim().to_owned();
     let bands = order.bands.iter();
     panel.layers = bands.map(|(from, to)| Layer::Box((*from, y.lo), (*to, y.hi), Ink::Block)).collect();
