@@ -359,9 +359,7 @@ impl NoVerdict {
             NoVerdict::SystemChanged { side, what, last_before, first_after } => {
                 format!("{} changed {}: {what}", side.as_str(), between_rounds(*last_before, *first_after))
             }
-            NoVerdict::Voided { what, runs } => {
-                format!("{what} in {runs} {}", if *runs == 1 { "run" } else { "runs" })
-            }
+            NoVerdict::Voided { what, runs } => format!("{what} in {}", count_noun(*runs, "run")),
             NoVerdict::Failures { side, share, tail } if *tail > 0.0 => format!(
                 "{} of the operations of {} in a run did not succeed, and only {} lie beyond this figure",
                 failed_share_text(*share),
@@ -398,14 +396,7 @@ impl NoVerdict {
                 side.as_str()
             ),
             NoVerdict::NotAvailable { side, missing } => format!("n/a: {} has no value ({missing})", side.as_str()),
-            NoVerdict::OnlyBounds { a, b } => {
-                let sides = [(a, "A"), (b, "B")].into_iter();
-                let said = sides.filter_map(|(bound, side)| Some(format!("{} on {side}", bound.as_ref()?.cause())));
-                format!(
-                    "{}: of a capacity that is only known to be below or above its figure it is not known how far",
-                    said.collect::<Vec<_>>().join(", ")
-                )
-            }
+            NoVerdict::OnlyBounds { a, b } => only_bounds_text(*a, *b),
             NoVerdict::NotComparable(why) => why.clone(),
             NoVerdict::UnderClockStep => {
                 "the sides differ by no more than a step of the clock or of the printed digits can make".to_owned()
@@ -451,6 +442,16 @@ impl NoVerdict {
             NoVerdict::Diagnostic => "not judged".to_owned(),
         }
     }
+}
+
+/// Says which side's loads made a capacity a bound.
+fn only_bounds_text(a: Option<Bound>, b: Option<Bound>) -> String {
+    let sides = [(a, "A"), (b, "B")].into_iter();
+    let said = sides.filter_map(|(bound, side)| Some(format!("{} on {side}", bound?.cause())));
+    format!(
+        "{}: of a capacity that is only known to be below or above its figure it is not known how far",
+        said.collect::<Vec<_>>().join(", ")
+    )
 }
 
 const NO_FAIR_CHOICE: &str = "those that were measured when repeated are no fair choice";

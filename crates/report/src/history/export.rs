@@ -146,9 +146,12 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
+/// A gauge: its name, its help, and its value of a row's newest point.
+type Gauge = (&'static str, &'static str, fn(&FollowedRow, &HistoryPoint) -> Option<f64>);
+
 /// Writes gauges in the text format of Prometheus: value, interval and alarm of each row, and when they were measured.
 fn prometheus_text(history: &FollowedHistory, rows: &[(&FollowedRow, &HistoryPoint)]) -> String {
-    let gauges: [(&str, &str, fn(&FollowedRow, &HistoryPoint) -> Option<f64>); 4] = [
+    let gauges: [Gauge; 4] = [
         ("value", "Newest value of a row; a ratio where `anchor` is not empty.", |_, point| Some(point.value)),
         ("low", "Lower end of the value's interval.", |_, point| point.interval.map(|ends| ends[0])),
         ("high", "Upper end of the value's interval.", |_, point| point.interval.map(|ends| ends[1])),

@@ -248,16 +248,9 @@ impl Line {
             Instead::Gate => self.is_gated = true,
             Instead::Column(meaning) => self.add_option("--map", format!("{value}={meaning}")),
             Instead::Plan => self.is_only_planned = true,
-            Instead::Limit => self.add_gate_option(["--limit".to_owned(), as_limit(&value)]),
-            Instead::LeastRate => self.add_gate_option(["--limit".to_owned(), format!("tps >= {value}")]),
-            // A gate does so by itself.
-            Instead::FailIf if ["", "regression", "slower"].contains(&value.trim()) => {
-                self.is_gated |= For::for_verb(&self.verb) == Some(For::Measuring);
+            Instead::Limit | Instead::LeastRate | Instead::FailIf | Instead::Baseline => {
+                self.replace_gate_option(known.instead, value);
             }
-            Instead::FailIf => self.add_gate_option(gate_option(&value)),
-            // Two systems are run together, the baseline as A.
-            Instead::Baseline if is_url(&value) => self.words.insert(0, value),
-            Instead::Baseline => self.add_gate_option(["--baseline".to_owned(), value]),
             Instead::Change | Instead::Undo if value.is_empty() => {}
             Instead::Change | Instead::Undo if is_url(&value) => self.words.push(value),
             Instead::Change => self.add_option("--change", value),
@@ -269,6 +262,22 @@ impl Line {
                 self.redirect = Some(value);
             }
             Instead::Junit => self.junit = Some(value),
+        }
+    }
+
+    /// Adds what a gate has in place of another tool's option.
+    fn replace_gate_option(&mut self, instead: Instead, value: String) {
+        match instead {
+            Instead::LeastRate => self.add_gate_option(["--limit".to_owned(), format!("tps >= {value}")]),
+            // A gate does so by itself.
+            Instead::FailIf if ["", "regression", "slower"].contains(&value.trim()) => {
+                self.is_gated |= For::for_verb(&self.verb) == Some(For::Measuring);
+            }
+            Instead::FailIf => self.add_gate_option(gate_option(&value)),
+            // Two systems are run together, the baseline as A.
+            Instead::Baseline if is_url(&value) => self.words.insert(0, value),
+            Instead::Baseline => self.add_gate_option(["--baseline".to_owned(), value]),
+            _ => self.add_gate_option(["--limit".to_owned(), as_limit(&value)]),
         }
     }
 

@@ -75,99 +75,87 @@ fn verbs_of_other_tools_are_answered_with_a_line() {
     assert!(said("replay log").contains("`etalon run A_URL B_URL shop.capture` replays it"));
 }
 
+/// Lines with options of other tools, and étalon's.
+const LINES: &[(&str, &str)] = &[
+    ("run a.db --concurrency 8 --duration 600 --slo 20", "etalon run sqlite:a.db --clients 8 --for 600s --p99 20ms"),
+    ("run postgres -T60 -f my.sql -n", "etalon run postgres --for 60s --script my.sql"),
+    ("run postgres -D a=1 -D b=2", "etalon run postgres --set 'define=a=1, b=2'"),
+    ("run postgres --jobs 4 --dry-run -o x", "etalon plan postgres --clients 4"),
+    ("run -h localhost -p 5432 -U me -d bench -c 8", "etalon run postgres://me@localhost:5432/bench -c 8"),
+    ("run mysql -h db1 -U me", "etalon run mysql://me@db1/"),
+    ("run --rate=5 postgres", "etalon run postgres --set 'benchmarks.*.rate=5'"),
+    ("run postgres --output json", "etalon run postgres --json"),
+    ("run postgres --save out", "etalon run postgres --output out"),
+    ("run a.db --codec lz4", "etalon run backup-compression --set 'benchmarks.*.codec=lz4' --system sqlite:a.db"),
+    ("run postgres --junit x.xml", "etalon run postgres && etalon gate last --format junit > x.xml"),
+    ("run postgres --clientz 4", "etalon run postgres --clients 4"),
+    ("gate x.etalon --sla 20ms", "etalon gate x.etalon --limit 'p99 <= 20ms'"),
+    (
+        "gate x.etalon --fail-if 'p99 > 20ms' --threshold 5",
+        "etalon gate x.etalon --limit 'p99 <= 20ms' --max-regression 5%",
+    ),
+    ("gate --candidate b.etalon --baseline a.etalon", "etalon gate b.etalon --baseline a.etalon"),
+    ("gate a.etalon b.etalon", "etalon gate b.etalon --baseline a.etalon"),
+    ("gate x.etalon --junit x.xml", "etalon gate x.etalon --format junit > x.xml"),
+    ("compare x.etalon --duration 5 --threshold 5%", "etalon compare x.etalon --margin 5%"),
+    ("compare postgres://h/a mysql://h/b -c 4 -T 10", "etalon run postgres://h/a mysql://h/b -c 4 --for 1m"),
+    ("compare -f my.sql sqlite:a.db sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db --script my.sql"),
+    ("run -a postgres://h/a -b postgres://h/b -T 60", "etalon run postgres://h/a postgres://h/b --for 1m20s"),
+    ("run --a old=postgres://h/a --b new=postgres://h/b", "etalon run old=postgres://h/a new=postgres://h/b"),
+    ("run postgres -b select-only", "etalon run postgres --script select-only"),
+    ("compare --fail-if-slower 5% b.etalon a.etalon", "etalon gate a.etalon --max-regression 5% --baseline b.etalon"),
+    ("run postgres --fail-on 'p95>50ms'", "etalon run postgres && etalon gate last --limit 'p95 <= 50ms'"),
+    ("find-max postgres://h/d --slo 'p99<20ms'", "etalon capacity postgres://h/d --p99 20ms"),
+    ("find-capacity --slo 'p99<20ms' postgres://h/d", "etalon capacity postgres://h/d --p99 20ms"),
+    (
+        "run -f my.sql@3 -f other.sql@1 -c 8 -h db1 -p 5541 -U me bench",
+        "etalon run postgres://me@db1:5541/bench --script my.sql@3,other.sql@1 -c 8",
+    ),
+    ("script my.sql --db postgres://h/d -c 1,8", "etalon run my.sql postgres://h/d -c 1,8"),
+    (
+        "compare postgres://h/a postgres://h/b --target-latency p99=20ms",
+        "etalon run postgres://h/a postgres://h/b --p99 20ms",
+    ),
+    (
+        "ci --baseline today.etalon --max-regression 5% postgres://h/d",
+        "etalon run postgres://h/d && etalon gate last --baseline today.etalon --max-regression 5%",
+    ),
+    (
+        "gate x.etalon --threshold p99=20ms --threshold tps=500",
+        "etalon gate x.etalon --limit 'p99 <= 20ms' --limit 'tps >= 500'",
+    ),
+    (
+        "gate --max-p99 20ms --min-tps 500 -f my.sql postgres://h/d",
+        "etalon run postgres://h/d --script my.sql && etalon gate last --limit 'p99 <= 20ms' --limit 'tps >= 500'",
+    ),
+    ("compare postgres://h/d postgres://h/d --set-b work_mem=1MB", "etalon run postgres://h/d --set-b work_mem=1MB"),
+    (
+        "compare postgres://h/d --a-set jit=on --b-set jit=off -c 4",
+        "etalon run postgres://h/d --set-a jit=on --set-b jit=off -c 4",
+    ),
+    ("setting synchronous_commit=off postgres://h/d", "etalon run postgres://h/d --set-b synchronous_commit=off"),
+    (
+        "compare postgres://h/d --set synchronous_commit=on --set synchronous_commit=off",
+        "etalon run postgres://h/d --set-a synchronous_commit=on --set-b synchronous_commit=off",
+    ),
+    (
+        "ab --server postgres://h/d --a jit=on --b jit=off -c 4",
+        "etalon run postgres://h/d -c 4 --set-a jit=on --set-b jit=off",
+    ),
+    ("tune postgres://h/d work_mem=4MB,64MB", "etalon run postgres://h/d --set-a work_mem=4MB --set-b work_mem=64MB"),
+    ("bench --workload select-only -d 90s postgres://h/d", "etalon run postgres://h/d --script select-only --for 90s"),
+    ("gate x.etalon --fail-on 'p99>10%'", "etalon gate x.etalon --max-regression 10%"),
+    ("gate x.etalon --sla 'tps >= 500'", "etalon gate x.etalon --limit 'tps >= 500'"),
+    ("bench --A sqlite:a.db --B sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db"),
+    ("gate x.etalon --fail-on-regression --against y.etalon", "etalon gate x.etalon --baseline y.etalon"),
+    ("compare dirA dirB --duration 60", "etalon run dirA dirB --for 60s"),
+    ("import a.csv --platform-column p -o x.etalon", "etalon import a.csv --map p=system -o x.etalon"),
+    ("-h db1 -p 5432 -U me shop", "etalon run postgres://me@db1:5432/shop"),
+];
+
 #[test]
 fn all_options_of_other_tools_are_answered_at_once() {
-    answered(&[
-        (
-            "run a.db --concurrency 8 --duration 600 --slo 20",
-            "etalon run sqlite:a.db --clients 8 --for 600s --p99 20ms",
-        ),
-        ("run postgres -T60 -f my.sql -n", "etalon run postgres --for 60s --script my.sql"),
-        ("run postgres -D a=1 -D b=2", "etalon run postgres --set 'define=a=1, b=2'"),
-        ("run postgres --jobs 4 --dry-run -o x", "etalon plan postgres --clients 4"),
-        ("run -h localhost -p 5432 -U me -d bench -c 8", "etalon run postgres://me@localhost:5432/bench -c 8"),
-        ("run mysql -h db1 -U me", "etalon run mysql://me@db1/"),
-        ("run --rate=5 postgres", "etalon run postgres --set 'benchmarks.*.rate=5'"),
-        ("run postgres --output json", "etalon run postgres --json"),
-        ("run postgres --save out", "etalon run postgres --output out"),
-        ("run a.db --codec lz4", "etalon run backup-compression --set 'benchmarks.*.codec=lz4' --system sqlite:a.db"),
-        ("run postgres --junit x.xml", "etalon run postgres && etalon gate last --format junit > x.xml"),
-        ("run postgres --clientz 4", "etalon run postgres --clients 4"),
-        ("gate x.etalon --sla 20ms", "etalon gate x.etalon --limit 'p99 <= 20ms'"),
-        (
-            "gate x.etalon --fail-if 'p99 > 20ms' --threshold 5",
-            "etalon gate x.etalon --limit 'p99 <= 20ms' --max-regression 5%",
-        ),
-        ("gate --candidate b.etalon --baseline a.etalon", "etalon gate b.etalon --baseline a.etalon"),
-        ("gate a.etalon b.etalon", "etalon gate b.etalon --baseline a.etalon"),
-        ("gate x.etalon --junit x.xml", "etalon gate x.etalon --format junit > x.xml"),
-        ("compare x.etalon --duration 5 --threshold 5%", "etalon compare x.etalon --margin 5%"),
-        ("compare postgres://h/a mysql://h/b -c 4 -T 10", "etalon run postgres://h/a mysql://h/b -c 4 --for 1m"),
-        ("compare -f my.sql sqlite:a.db sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db --script my.sql"),
-        ("run -a postgres://h/a -b postgres://h/b -T 60", "etalon run postgres://h/a postgres://h/b --for 1m20s"),
-        ("run --a old=postgres://h/a --b new=postgres://h/b", "etalon run old=postgres://h/a new=postgres://h/b"),
-        ("run postgres -b select-only", "etalon run postgres --script select-only"),
-        (
-            "compare --fail-if-slower 5% b.etalon a.etalon",
-            "etalon gate a.etalon --max-regression 5% --baseline b.etalon",
-        ),
-        ("run postgres --fail-on 'p95>50ms'", "etalon run postgres && etalon gate last --limit 'p95 <= 50ms'"),
-        ("find-max postgres://h/d --slo 'p99<20ms'", "etalon capacity postgres://h/d --p99 20ms"),
-        ("find-capacity --slo 'p99<20ms' postgres://h/d", "etalon capacity postgres://h/d --p99 20ms"),
-        (
-            "run -f my.sql@3 -f other.sql@1 -c 8 -h db1 -p 5541 -U me bench",
-            "etalon run postgres://me@db1:5541/bench --script my.sql@3,other.sql@1 -c 8",
-        ),
-        ("script my.sql --db postgres://h/d -c 1,8", "etalon run my.sql postgres://h/d -c 1,8"),
-        (
-            "compare postgres://h/a postgres://h/b --target-latency p99=20ms",
-            "etalon run postgres://h/a postgres://h/b --p99 20ms",
-        ),
-        (
-            "ci --baseline today.etalon --max-regression 5% postgres://h/d",
-            "etalon run postgres://h/d && etalon gate last --baseline today.etalon --max-regression 5%",
-        ),
-        (
-            "gate x.etalon --threshold p99=20ms --threshold tps=500",
-            "etalon gate x.etalon --limit 'p99 <= 20ms' --limit 'tps >= 500'",
-        ),
-        (
-            "gate --max-p99 20ms --min-tps 500 -f my.sql postgres://h/d",
-            "etalon run postgres://h/d --script my.sql && etalon gate last --limit 'p99 <= 20ms' --limit 'tps >= 500'",
-        ),
-        (
-            "compare postgres://h/d postgres://h/d --set-b work_mem=1MB",
-            "etalon run postgres://h/d --set-b work_mem=1MB",
-        ),
-        (
-            "compare postgres://h/d --a-set jit=on --b-set jit=off -c 4",
-            "etalon run postgres://h/d --set-a jit=on --set-b jit=off -c 4",
-        ),
-        ("setting synchronous_commit=off postgres://h/d", "etalon run postgres://h/d --set-b synchronous_commit=off"),
-        (
-            "compare postgres://h/d --set synchronous_commit=on --set synchronous_commit=off",
-            "etalon run postgres://h/d --set-a synchronous_commit=on --set-b synchronous_commit=off",
-        ),
-        (
-            "ab --server postgres://h/d --a jit=on --b jit=off -c 4",
-            "etalon run postgres://h/d -c 4 --set-a jit=on --set-b jit=off",
-        ),
-        (
-            "tune postgres://h/d work_mem=4MB,64MB",
-            "etalon run postgres://h/d --set-a work_mem=4MB --set-b work_mem=64MB",
-        ),
-        (
-            "bench --workload select-only -d 90s postgres://h/d",
-            "etalon run postgres://h/d --script select-only --for 90s",
-        ),
-        ("gate x.etalon --fail-on 'p99>10%'", "etalon gate x.etalon --max-regression 10%"),
-        ("gate x.etalon --sla 'tps >= 500'", "etalon gate x.etalon --limit 'tps >= 500'"),
-        ("bench --A sqlite:a.db --B sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db"),
-        ("gate x.etalon --fail-on-regression --against y.etalon", "etalon gate x.etalon --baseline y.etalon"),
-        ("compare dirA dirB --duration 60", "etalon run dirA dirB --for 60s"),
-        ("import a.csv --platform-column p -o x.etalon", "etalon import a.csv --map p=system -o x.etalon"),
-        ("-h db1 -p 5432 -U me shop", "etalon run postgres://me@db1:5432/shop"),
-    ]);
+    answered(LINES);
     assert!(said("run postgres -h").contains("Usage"));
     let strange = "without `mixed`: type `etalon run postgres://h/a postgres://h/b -c 8`";
     assert!(said("bench postgres://h/a postgres://h/b --workload x mixed -c 8").contains(strange));
