@@ -59,11 +59,8 @@ const BENCHMARK_COLUMN: &str = "benchmark";
 /// The column of étalon's own tables that says of which experiment a row is, so that rows of two that were put into one
 /// file stay apart.
 const EXPERIMENT: &str = "experiment";
-/// What others call the column of the systems, and that of the repetitions.
-const SYNONYMS: [(&str, &[&str]); 2] = [
-    (SYSTEM, &["platform", "server", "host", "engine", "database", "db", "side", "build"]),
-    (REPETITION, &["run", "iteration", "round", "repeat", "trial"]),
-];
+/// What others call the column of the systems.
+const SYSTEMS: [&str; 8] = ["platform", "server", "host", "engine", "database", "db", "side", "build"];
 const KNOWN: [&str; 9] = [SYSTEM, METRIC, VALUE, REPETITION, UNIT, DIRECTION, ROLE, KIND, BENCHMARK_COLUMN];
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -133,7 +130,7 @@ pub fn parse_table(text: &str) -> Result<Table, FormatError> {
     let Some((heading, records)) = records.split_first() else {
         return Err(FormatError::of_whole("the table is empty").with_hint("its first line names the columns"));
     };
-    let mut columns = Columns::from_heading(heading, records)?;
+    let mut columns = Columns::from_heading(heading)?;
     table.renamed = std::mem::take(&mut columns.renamed);
     if ExportedRules::from_remarks(&table.remarks).is_some_and(|rules| rules.experiment.is_some()) {
         columns.take_experiment();
@@ -156,7 +153,7 @@ fn check_heading(text: &str, heading: &str, separator: char) -> Result<(), Forma
     let line = text.lines().position(|line| line == heading).map_or(1, |at| at as u64 + 1);
     match split_records(heading, separator, &mut Vec::new()) {
         Ok(found) => match found.into_iter().next() {
-            Some(first) => Columns::from_heading(&Record { line, ..first }, &[]).map(|_| ()),
+            Some(first) => Columns::from_heading(&Record { line, ..first }).map(|_| ()),
             None => Ok(()),
         },
         // A quoted name may continue on the next line.
@@ -280,22 +277,15 @@ struct Columns {
     renamed: Vec<(String, &'static str)>,
 }
 
-/// Whether a column holds a number from 1 in every record.
-fn has_numbers(records: &[Record], index: usize) -> bool {
-    let mut fields = records.iter().filter_map(|record| record.fields.get(index));
-    fields.all(|field| field.text.parse::<u32>().is_ok_and(|number| number > 0))
-}
-
-/// Whether the names of columns are those of a table with one figure a row.
+/// Whether the names of columns are those of a table with one figure a row, and one of them is of the systems.
 fn is_long_table(names: &[String]) -> bool {
-    let (_, systems) = SYNONYMS[0];
-    [METRIC, VALUE].iter().all(|wanted| names.iter().any(|name| name == wanted))
-        && names.iter().any(|name| name == SYSTEM || systems.contains(&name.as_str()))
+    let count = |wanted: &[&str]| names.iter().filter(|name| wanted.contains(&name.as_str())).count();
+    count(&[METRIC]) > 0 && count(&[VALUE]) > 0 && (count(&[SYSTEM]) > 0 || count(&SYSTEMS) == 1)
 }
 
 impl Columns {
     /// Finds the known columns and the keys in the heading; fails if one is missing or stands twice.
-    fn from_heading(heading: &Record, records: &[Record]) -> Result<Columns, FormatError> {
+    fn from_heading(heading: &Record) -> Result<Columns, FormatError> {
         let mut columns =
             Columns { count: heading.fields.len(), known: BTreeMap::new(), keys: Vec::new(), renamed: Vec::new() };
         let mut seen = BTreeSet::new();
@@ -313,7 +303,7 @@ impl Columns {
                 None => columns.keys.push((index, field.text.clone())),
             }
         }
-        columns.take_synonyms(records);
+        columns.take_synonym();
         for needed in [SYSTEM, METRIC, VALUE] {
             if !columns.known.contains_key(needed) {
                 let names = columns.keys.iter().map(|(_, name)| name.as_str());
@@ -328,20 +318,17 @@ impl Columns {
         Ok(columns)
     }
 
-    /// Takes a column of another name for that of the systems, where there is none, and one of numbers for the repetitions.
-    fn take_synonyms(&mut self, records: &[Record]) {
-        for (known, names) in SYNONYMS {
-            if self.known.contains_key(known) {
-                continue;
-            }
-            let found = self.keys.iter().position(|(index, name)| {
-                names.contains(&name.to_lowercase().as_str()) && (known != REPETITION || has_numbers(records, *index))
-            });
-            if let Some(at) = found {
-                let (index, name) = self.keys.remove(at);
-                self.known.insert(known, index);
-                self.renamed.push((name, known));
-            }
+    /// Takes the one column of another name for that of the systems, where there is none.
+    fn take_synonym(&mut self) {
+        if self.known.contains_key(SYSTEM) {
+            return;
+        }
+        let is_of_systems = |(_, name): &&(usize, String)| SYSTEMS.contains(&name.to_lowercase().as_str());
+        let found: Vec<(usize, String)> = self.keys.iter().filter(is_of_systems).cloned().collect();
+        if let [(index, name)] = found.as_slice() {
+            self.keys.retain(|(other, _)| other != index);
+            self.known.insert(SYSTEM, *index);
+            self.renamed.push((name.clone(), SYSTEM));
         }
     }
 

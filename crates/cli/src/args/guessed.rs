@@ -32,7 +32,7 @@ use self::line::{Line, is_option, rename_as_store};
 pub use self::line::{shell_quote, typed_line};
 use self::queries::{is_verb_of_queries, lines_of_queries, name_queries};
 use self::repair::repair_line;
-use self::sysbench::replace_script;
+use self::sysbench::{is_test_of_machine, replace_script};
 use self::verbs::{Meaning, OtherVerb, is_verb, other_verb};
 use self::words::{For, SETTINGS};
 use crate::args::Cli;
@@ -253,6 +253,13 @@ fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<C
                 return Some(error.with_hint(format!("`etalon {own} --help` has examples")));
             }
             add_suggested_line(error, line)
+        }
+        Meaning::Client(_) if rest.iter().any(|word| is_test_of_machine(word)) => {
+            return Some(
+                error.with_hint(
+                    "étalon measures no processors and no memory; `etalon run FOLDER FOLDER` measures disks",
+                ),
+            );
         }
         Meaning::Client(scheme) => {
             let (rest, script) = replace_script(rest);

@@ -8,25 +8,39 @@ use crate::results::{RESULTS, finished_stores, is_system, latest_store};
 /// The arguments of this process, without the program's name, with stores in place of `last` and `last~1`.
 pub fn process_arguments() -> Vec<OsString> {
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let is_verb = |word: &OsString| word.to_str().is_some_and(|word| !word.starts_with('-'));
-    let Some(at) = arguments.iter().position(is_verb) else { return arguments };
-    let takes_any = match arguments[at].to_str() {
-        Some("compare" | "gate" | "report" | "show" | "export" | "extend" | "list" | "diff") => false,
+    // `--color` has a value.
+    let verb =
+        (0..arguments.len()).find(|at| !is_option(&arguments[*at]) && !(*at > 0 && arguments[at - 1] == "--color"));
+    let Some(verb) = verb else { return arguments };
+    let takes_any = match arguments[verb].to_str() {
+        Some("compare" | "gate" | "report" | "show" | "export" | "extend" | "list" | "history" | "diff") => false,
         // What these are about may not have ended.
         Some("resume" | "watch") => true,
         _ => return arguments,
     };
-    let first = arguments.get(at + 1).map(|first| first.to_string_lossy().into_owned()).unwrap_or_default();
-    for word in &mut arguments[at + 1..] {
-        let Some(text) = word.to_str().filter(|text| !Path::new(text).exists() && !is_system(&first, text)) else {
-            continue;
-        };
-        let (name, system) = text.split_once(':').map_or((text, ""), |(name, _)| (name, &text[name.len()..]));
-        if let Some(store) = stores_back(name).and_then(|back| nth_newest(back, takes_any)) {
-            *word = OsString::from(format!("{}{system}", store.display()));
+    for at in verb + 1..arguments.len() {
+        if let Some(store) = store_meant(&arguments, verb, at, takes_any) {
+            arguments[at] = store;
         }
     }
     arguments
+}
+
+/// Whether an argument begins with a dash.
+fn is_option(argument: &OsString) -> bool {
+    argument.to_string_lossy().starts_with('-')
+}
+
+/// Finds the store that an argument means by `last`; `None` for any other, for an output, and for a system of the first store.
+fn store_meant(arguments: &[OsString], verb: usize, at: usize, takes_any: bool) -> Option<OsString> {
+    let text = arguments[at].to_str().filter(|text| !Path::new(text).exists())?;
+    let is_output = ["-o", "--output"].iter().any(|option| arguments[at - 1] == *option);
+    if is_output || (at > verb + 1 && is_system(&arguments[verb + 1].to_string_lossy(), text)) {
+        return None;
+    }
+    let name = text.split(':').next().unwrap_or_default();
+    let store = nth_newest(stores_back(name)?, takes_any)?;
+    Some(OsString::from(format!("{}{}", store.display(), &text[name.len()..])))
 }
 
 /// Parses `last` or `last~N`: how many stores lie after the one that is meant.

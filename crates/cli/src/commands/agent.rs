@@ -39,7 +39,7 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
     leftovers::offer_removal(leftovers::RemovalConsent::Ask, printer);
     // Thousands of clients need as many sockets; above the limit they are refused.
     let _ = host::limits::raise_open_files();
-    let interrupt = host::interrupt::interrupt_flag(Exit::Interrupted.code());
+    let interrupt = host::interrupt::interrupt_flag(Exit::Interrupted.code(), "");
     let log = if printer.is_quiet() { log_nothing } else { log_line };
     let options = AgentOptions {
         allow: read_permits(args)?,

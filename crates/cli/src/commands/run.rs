@@ -155,6 +155,9 @@ fn warn_time_exceeded(asked: Duration, took: Duration, measuring: Duration) -> O
     })
 }
 
+/// What the first Ctrl-C prints.
+const STOPPING: &str = "\nstopping: étalon ends what runs and removes what it made; a second Ctrl-C ends it at once\n";
+
 /// Makes the experiment's options from `--yes` and the options of the load.
 pub fn experiment_options(yes: bool, loading: &Loading, printer: Printer) -> ExperimentOptions {
     let consent = if yes { Consent::DropForeign } else { Consent::OwnOnly };
@@ -164,7 +167,7 @@ pub fn experiment_options(yes: bool, loading: &Loading, printer: Printer) -> Exp
         reactor: reactor_choice(loading.reactor),
         forfeited: loading.forfeit.clone(),
         judge: Some(Arc::new(ByReport)),
-        ..ExperimentOptions::new(consent, host::interrupt::interrupt_flag(Exit::Interrupted.code()))
+        ..ExperimentOptions::new(consent, host::interrupt::interrupt_flag(Exit::Interrupted.code(), STOPPING))
     }
 }
 

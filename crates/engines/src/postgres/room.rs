@@ -255,7 +255,7 @@ fn list_things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
 }
 
 /// Lists what others built on these things, directly.
-/// A part of a thing is an index, a type of its rows, a default, a constraint of its own, a sequence as `serial` makes it, a
+/// A part of a thing is an index, a type of its rows, a default, a constraint of its own, a sequence of one of its defaults, a
 /// statistics object in the schema, a member of an extension, an entry of an operator class (which is a thing itself), or a trigger whose name is étalon's.
 fn list_dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Result<Vec<Dependent>, AskError> {
     if own.is_empty() {
@@ -276,8 +276,8 @@ fn list_dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Resul
          'pg_catalog.pg_statistic_ext'::regclass AND EXISTS (SELECT FROM pg_catalog.pg_statistic_ext x WHERE x.oid = d.objid AND \
          x.stxnamespace = pg_catalog.to_regnamespace('{SCHEMA}')) OR d.classid = 'pg_catalog.pg_class'::regclass AND EXISTS \
          (SELECT FROM pg_catalog.pg_class c WHERE c.oid = d.objid AND (c.relkind IN ('i', 'I', 't') OR c.relkind = 'S' AND EXISTS \
-         (SELECT FROM pg_catalog.pg_class t WHERE t.oid = p.objid AND c.relnamespace = t.relnamespace AND pg_catalog.starts_with(\
-         c.relname::text, pg_catalog.left(t.relname::text, 28)) AND c.relname ~ '_seq[0-9]*$')))) OR d.classid = \
+         (SELECT FROM pg_catalog.pg_depend u JOIN pg_catalog.pg_attrdef f ON u.classid = 'pg_catalog.pg_attrdef'::regclass AND \
+         u.objid = f.oid WHERE u.refclassid = 'pg_catalog.pg_class'::regclass AND u.refobjid = c.oid AND f.adrelid = p.objid)))) OR d.classid = \
          'pg_catalog.pg_trigger'::regclass AND EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.oid = d.objid AND \
          lower(t.tgname) IN ({names})) OR d.classid = 'pg_catalog.pg_rewrite'::regclass AND EXISTS (SELECT FROM \
          pg_catalog.pg_rewrite r WHERE r.oid = d.objid AND lower(r.rulename) IN ({names}))) \

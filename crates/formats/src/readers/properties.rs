@@ -39,30 +39,35 @@ const ASIDE: [&str; 19] = [
 /// Beginnings of names of what is printed.
 const PRINTED: [&str; 6] = ["measurement.", "histogram.", "hdrhistogram.", "status.", "output", "timeseries."];
 const PRIVATE: [&str; 9] = ["pass", "pwd", "user", "secret", "token", "auth", "cred", "key", "debug"];
-/// Parts of names whose values are places, whatever they look like.
-const PLACES: [&str; 16] = [
-    "host",
-    "port",
-    "addr",
-    "url",
-    "uri",
-    "dir",
-    "path",
-    "file",
-    "server",
-    "class",
-    "driver",
-    "node",
-    "endpoint",
-    "cluster.name",
-    "dbname",
-    "database",
+/// Conditions whose values are words.
+const WORDS: [&str; 7] = [
+    "command",
+    "requestdistribution",
+    "scanlengthdistribution",
+    "fieldlengthdistribution",
+    "insertorder",
+    "tikv.type",
+    "tikv.apiversion",
 ];
-
-/// Whether a value is a folder, a file, an address or a class of Java's: no number, and no word of a condition.
-fn looks_like_place(value: &str) -> bool {
-    value.parse::<f64>().is_err() && value.contains(['/', '\\', ':', '@', '.', ','])
-}
+/// Parts of names of what a commit promises or a read may see: conditions, whatever their values look like.
+const PROMISES: [&str; 12] = [
+    "durability",
+    "consistency",
+    "concern",
+    "preference",
+    "isolation",
+    "persistto",
+    "replicateto",
+    "sync",
+    "journal",
+    "acks",
+    "quorumread",
+    "compress",
+];
+/// Options of MongoDB's URL by which a write is confirmed.
+const CONFIRMED: [&str; 2] = ["w", "j"];
+/// Parts of names whose values are places also where they are numbers.
+const PLACES: [&str; 3] = ["host", "port", "addr"];
 
 impl Properties {
     /// Takes a property as a key or a place, unless it is a length, a name or a secret.
@@ -75,7 +80,10 @@ impl Properties {
         if is_aside || value.is_empty() {
             return;
         }
-        if PLACES.iter().any(|part| name.contains(part)) || looks_like_place(value) {
+        let is_promise = PROMISES.iter().any(|part| name.contains(part)) && !value.contains(['/', ':']);
+        let is_plain = value.parse::<f64>().is_ok() || value.parse::<bool>().is_ok();
+        let is_place = PLACES.iter().any(|part| name.contains(part));
+        if is_place || !(is_promise || is_plain || WORDS.contains(&name.as_str())) {
             self.take_url_options(&name, value);
             places::put_place(&mut self.places, &name, Some(value));
         } else {
@@ -84,13 +92,15 @@ impl Properties {
         }
     }
 
-    /// Takes the options of a URL as keys: `w` of `mongodb://h/d?w=0` is what a commit waits for.
+    /// Takes the options of a URL that say what is promised as keys: `w` of `mongodb://h/d?w=0` is what a write waits for.
     fn take_url_options(&mut self, name: &str, url: &str) {
         let options =
             url.split_once("://").and_then(|(_, rest)| rest.split_once('?')).map_or("", |(_, options)| options);
-        let name = name.replace("url", "options").replace("uri", "options");
         for (option, value) in options.split('&').filter_map(|option| option.split_once('=')) {
-            self.take_property(&format!("{name}.{option}"), value);
+            let option = option.to_lowercase();
+            if CONFIRMED.contains(&option.as_str()) || PROMISES.iter().any(|part| option.contains(part)) {
+                self.keys.insert(format!("{name}.{option}"), plain_value(value));
+            }
         }
     }
 
@@ -123,13 +133,13 @@ mod tests {
         found.take_words(
             "-db site.ycsb.Client -p durability=SYNC_WAL -p cassandra.writeconsistencylevel=ONE -p hosts=10.0.0.1 \
              -p mongodb.url=mongodb://me:secret@h/d?w=0&readPreference=nearest&password=x -p rocksdb.dir=/a -p db.driver=x \
-             -p db.user=me",
+             -p db.user=me -p mysql.db=test -p pg.sslmode=disable",
         );
         let keys: Vec<&str> = found.keys.keys().map(String::as_str).collect();
         let conditions =
-            ["cassandra.writeconsistencylevel", "durability", "mongodb.options.readpreference", "mongodb.options.w"];
+            ["cassandra.writeconsistencylevel", "durability", "mongodb.url.readpreference", "mongodb.url.w"];
         assert_eq!(keys, conditions);
         let places: Vec<&str> = found.places.keys().map(String::as_str).collect();
-        assert_eq!(places, ["db.driver", "hosts", "mongodb.url", "rocksdb.dir"]);
+        assert_eq!(places, ["db.driver", "hosts", "mongodb.url", "mysql.db", "pg.sslmode", "rocksdb.dir"]);
     }
 }

@@ -55,7 +55,12 @@ pub const READER: Reader = Reader {
             let error = FormatError::of_whole("a tidy table names its systems itself");
             return Err(error.with_hint("name the file alone"));
         }
-        Ok(import_table(&parse_table(input.text)?, input.source)?.into())
+        let table = parse_table(input.text)?;
+        // What `--map` says goes before what a name is taken for.
+        if !(table.renamed.is_empty() || input.options.mappings.is_empty()) {
+            return super::wide::read(input);
+        }
+        Ok(import_table(&table, input.source)?.into())
     }),
 };
 

@@ -510,7 +510,7 @@ fn unit_of_rate(word: &str) -> Option<&'static str> {
 }
 
 /// Reads a wide table, one column for each metric or system.
-fn read(input: &Input<'_>) -> Result<Found, FormatError> {
+pub(super) fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let table = read_table(input.text)?;
     if let Some(name) = table.column_of_both_marks() {
         let what = format!("the column `{}` has decimals behind points, and another one behind commas", shorten(name));

@@ -11,6 +11,12 @@ const SCRIPTS: [(&str, &str); 4] = [
     ("select_random", "select-only"),
 ];
 
+/// Whether a word is a test of sysbench that is not one of databases, as `cpu` or `--test=fileio`.
+pub fn is_test_of_machine(word: &str) -> bool {
+    let name = word.strip_prefix("--test=").unwrap_or(word);
+    ["cpu", "memory", "threads", "mutex", "fileio"].contains(&name)
+}
+
 /// Replaces a script of sysbench among the words by étalon's, and leaves out what sysbench is to do; returns what to know.
 pub fn replace_script(rest: &[String]) -> (Vec<String>, String) {
     let (mut words, mut about) = (Vec::new(), String::new());

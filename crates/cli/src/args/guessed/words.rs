@@ -160,7 +160,7 @@ pub const OPTIONS: &[OtherOption] = &[
         Measuring,
         &["-t", "--transactions"],
         Instead::Key("schedule.transactions", ""),
-        "each run ends after this number of transactions",
+        "each client ends its run after this number of transactions",
     ),
     taking(
         Measuring,
@@ -218,7 +218,7 @@ pub const OPTIONS: &[OtherOption] = &[
     ),
     taking(Measuring, &["-h", "--host", "--hostname"], Instead::Url(None, Part::Host), URL),
     taking(Measuring, &["-p", "--port"], Instead::Url(None, Part::Port), URL),
-    taking(Measuring, &["-U", "--username", "--user"], Instead::Url(None, Part::User), URL),
+    taking(Measuring, &["-U", "-u", "--username", "--user"], Instead::Url(None, Part::User), URL),
     taking(Measuring, &["-d", "--dbname", "--db", "--database"], Instead::Url(None, Part::Database), URL),
     taking(
         Measuring,
@@ -280,7 +280,7 @@ pub const OPTIONS: &[OtherOption] = &[
         Measuring,
         &["--events", "--max-requests"],
         Instead::Key("schedule.transactions", ""),
-        "each run ends after this number of transactions",
+        "each client ends its run after this number of transactions",
     ),
     flag(
         Measuring,

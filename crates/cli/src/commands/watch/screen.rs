@@ -47,7 +47,7 @@ struct Screen<'a> {
 /// `stamp` is older than `watched`.
 pub fn show_screen(store: &Path, stamp: Stamp, watched: Watched) -> Result<(), CliError> {
     let cannot = |error: std::io::Error| CliError::could_not_run(format!("cannot use the terminal: {error}"));
-    let ended = host::interrupt::interrupt_flag(Exit::Interrupted.code());
+    let ended = host::interrupt::interrupt_flag(Exit::Interrupted.code(), "");
     let mut screen = Screen { store, watched, stamp, lost: None, first: 0, room: 0, lines: 0 };
     let mut terminal = ratatui::try_init().map_err(cannot)?;
     let shown = screen.follow(&mut terminal, &ended);

@@ -75,18 +75,18 @@ fn a_sequence_and_statistics_on_a_table_stay_with_it() {
     let server = start(Connect::Tcp, &[("fsync", "off")]);
     let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
     system.prepare(&pgbench_tables(1)).unwrap();
-    server.run("CREATE SEQUENCE etalon.mine OWNED BY etalon.pgbench_accounts.aid; SELECT setval('etalon.mine', 4711)");
+    server.run("CREATE SEQUENCE etalon.pgbench_accounts_my_seq OWNED BY etalon.pgbench_accounts.aid; SELECT setval('etalon.pgbench_accounts_my_seq', 4711)");
     server.run("CREATE STATISTICS public.paired ON tid, bid FROM etalon.pgbench_history");
     // Part of its table.
     server.run("ALTER TABLE etalon.pgbench_tellers ADD n serial");
     let failure = system.drop_all().unwrap_err();
-    for thing in ["sequence etalon.mine", "statistics object public.paired"] {
+    for thing in ["sequence etalon.pgbench_accounts_my_seq", "statistics object public.paired"] {
         assert!(failure.kind == FailureKind::NotOurs && failure.cause.contains(thing), "{failure}");
     }
-    assert_eq!(server.text("SELECT last_value FROM etalon.mine"), "4711");
+    assert_eq!(server.text("SELECT last_value FROM etalon.pgbench_accounts_my_seq"), "4711");
     assert_eq!(server.text("SELECT count(*) FROM pg_statistic_ext"), "1");
     assert_eq!(server.text("SELECT to_regclass('etalon.pgbench_tellers') IS NULL"), "t");
-    server.run("DROP SEQUENCE etalon.mine; DROP STATISTICS public.paired");
+    server.run("DROP SEQUENCE etalon.pgbench_accounts_my_seq; DROP STATISTICS public.paired");
     system.drop_all().unwrap();
     assert_eq!(server.text("SELECT count(*) FROM pg_namespace WHERE nspname = 'etalon'"), "0");
 }
