@@ -277,10 +277,16 @@ struct Columns {
     renamed: Vec<(String, &'static str)>,
 }
 
+/// Counts the names that are wanted.
+fn count_names(names: &[String], wanted: &[&str]) -> usize {
+    names.iter().filter(|name| wanted.contains(&name.as_str())).count()
+}
+
 /// Whether the names of columns are those of a table with one figure a row, and one of them is of the systems.
 fn is_long_table(names: &[String]) -> bool {
-    let count = |wanted: &[&str]| names.iter().filter(|name| wanted.contains(&name.as_str())).count();
-    count(&[METRIC]) > 0 && count(&[VALUE]) > 0 && (count(&[SYSTEM]) > 0 || count(&SYSTEMS) == 1)
+    let systems = count_names(names, &SYSTEMS);
+    let has_figures = count_names(names, &[METRIC]) > 0 && count_names(names, &[VALUE]) > 0;
+    has_figures && (count_names(names, &[SYSTEM]) > 0 || systems == 1)
 }
 
 impl Columns {
@@ -323,8 +329,8 @@ impl Columns {
         if self.known.contains_key(SYSTEM) {
             return;
         }
-        let is_of_systems = |(_, name): &&(usize, String)| SYSTEMS.contains(&name.to_lowercase().as_str());
-        let found: Vec<(usize, String)> = self.keys.iter().filter(is_of_systems).cloned().collect();
+        let named = self.keys.iter().filter(|(_, name)| SYSTEMS.contains(&name.to_lowercase().as_str()));
+        let found: Vec<(usize, String)> = named.cloned().collect();
         if let [(index, name)] = found.as_slice() {
             self.keys.retain(|(other, _)| other != index);
             self.known.insert(SYSTEM, *index);

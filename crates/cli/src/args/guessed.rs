@@ -125,10 +125,7 @@ pub fn add_run_line(error: CliError) -> CliError {
     let mut words = process_arguments();
     let Some(at) = words.iter().position(|word| !is_option(word)) else { return error };
     let verb = words.remove(at);
-    let special = words.iter().find(|word| {
-        let meaning = other_verb(word).filter(|_| is_strange(word)).map(|known| known.meaning);
-        matches!(meaning, Some(Meaning::Backup | Meaning::Steps | Meaning::Change))
-    });
+    let special = words.iter().find(|word| is_special_verb(word));
     if let Some(answered) = special.and_then(|word| explain_second_verb(word)) {
         return CliError { message: error.message, ..answered };
     }
@@ -141,6 +138,12 @@ pub fn add_run_line(error: CliError) -> CliError {
 
 /// Makes the error for a verb of étalon's with options that it does not have, or without those that it needs.
 fn explain_own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> Option<CliError> {
+    if kind == ErrorKind::UnknownArgument
+        && let Some(answered) =
+            rest.iter().find(|word| is_special_verb(word)).and_then(|word| explain_second_verb(word))
+    {
+        return Some(answered);
+    }
     let (meant, about) = meant_verb(verb, rest);
     let mut line = Line::read_for(meant, verb, rest, etalon);
     line.add_note(about);
@@ -164,7 +167,10 @@ fn explain_own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKi
         ErrorKind::MissingRequiredArgument => {
             !line.strange.is_empty() || (matches!(verb, "import" | "capacity") && !line.words.is_empty())
         }
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation => !line.strange.is_empty(),
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+            line.drop_format_of_files();
+            !line.strange.is_empty()
+        }
         _ => false,
     };
     if !is_answered {
@@ -180,6 +186,15 @@ fn explain_own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKi
         (options, _) => format!("`etalon {verb}` has no {}", options.join(", ")),
     };
     Some(add_suggested_line(CliError::user_error(message), line))
+}
+
+/// Whether a word is a verb of other tools that says what is measured, as `backup`, `disks` or `max`.
+fn is_special_verb(word: &str) -> bool {
+    !is_option(word)
+        && is_strange(word)
+        && other_verb(word).is_some_and(|known| {
+            matches!(known.meaning, Meaning::Backup | Meaning::Steps | Meaning::Change) || known.names.contains(&"disk")
+        })
 }
 
 /// Makes the error for a gate that is given a baseline, and no store to judge.
@@ -292,7 +307,9 @@ fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<C
         }
         Meaning::Ci if names_stores(&read("gate")) => add_suggested_line(error, read("gate")),
         Meaning::Ci => {
-            let mut line = read("run");
+            // Its limits are those of a gate.
+            let mut line = Line::read_for("run", "gate", rest, etalon);
+            line.add_note(about);
             line.is_gated = true;
             add_suggested_line(error, line)
         }
@@ -448,6 +465,10 @@ fn add_suggested_line(error: CliError, mut line: Line) -> CliError {
     }
     leave_out_strange_words(&mut line);
     let is_of_stores = matches!(line.verb.as_str(), "compare" | "gate" | "report");
+    if is_of_stores && line.words.iter().any(|word| is_foreign_file(word)) {
+        // Values of options that étalon does not have.
+        line.words.retain(|word| Path::new(word).exists() || is_store(word));
+    }
     if is_of_stores && !line.words.is_empty() && line.words.iter().all(|word| is_foreign_file(word)) {
         return add_import_lines(error, &line);
     }

@@ -21,6 +21,12 @@ pub fn name_systems_of_backup(line: &mut Line) {
     systems.retain(|word| !is_verb(word, &etalon));
     take_codecs(line, &mut systems);
     rename_jobs(line);
+    let strange: Vec<String> = systems.extract_if(.., |word| super::is_strange(word)).collect();
+    if systems.is_empty() && !strange.is_empty() && !line.has_option(&["--system"]) {
+        systems.push(super::SOME_URL.to_owned());
+        line.add_note("put the URL of your server in the place of this one");
+    }
+    line.unknown.extend(strange);
     for folder in systems.extract_if(.., |word| Path::new(word.as_str()).is_dir()) {
         line.add_note(&format!(
             "`{folder}` is a folder, and a backup is of a database: `--system postgres://USER@HOST:PORT/DATABASE` names yours"
@@ -110,7 +116,7 @@ fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
 
 /// The codec of a word such as `zstd` or `zstd:3`, and its level if it has one; `None` for any other word.
 fn codec_and_level(word: &str) -> Option<(&str, Option<u32>)> {
-    let (name, level) = match word.split_once(':') {
+    let (name, level) = match word.split_once([':', '-']) {
         Some((name, level)) => (name, Some(level.parse().ok()?)),
         None => (word, None),
     };

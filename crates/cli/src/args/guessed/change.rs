@@ -27,6 +27,24 @@ impl Line {
         }
         self.add_undo();
     }
+
+    /// Adds the statement that undoes `--change`, where it follows from the change, else a word in its place.
+    pub fn add_undo(&mut self) {
+        if self.has_option(&["--undo"]) {
+            return;
+        }
+        let names_table = self.words.iter().any(|word| word.starts_with("mysql") || word.starts_with("mariadb"));
+        let Some(change) = self.value_mut("--change") else { return };
+        let undo = match undo_of(change, names_table) {
+            Some(undoable) => {
+                *change = undoable.change;
+                undoable.undo
+            }
+            None => "SQL that undoes it".to_owned(),
+        };
+        self.add_option("--undo", undo);
+        self.add_note("`--undo` is the statement that undoes the change: look at it before you type the line");
+    }
 }
 
 /// A change with the statement that undoes it.

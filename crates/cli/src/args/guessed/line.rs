@@ -6,7 +6,6 @@ use clap::{Arg, Command};
 use model::near::nearest;
 
 use super::address::{as_system, is_url};
-use super::change::undo_of;
 use super::files::{is_foreign_file, label_files};
 use super::values::{as_limit, folder_of_new_file, gate_option, in_units, with_unit};
 use super::words::{For, Instead, OPTIONS, OtherOption};
@@ -67,6 +66,8 @@ pub struct Line {
     parameter: Option<String>,
     /// Whether a gate follows a line of `run` even without options.
     pub is_gated: bool,
+    /// Whether a gate that follows is to fail on a regression.
+    needs_baseline: bool,
     /// The name of the system that all imported files are of.
     label: Option<String>,
     /// Whether the words are those of a server's client, for which a bare name is a database.
@@ -128,6 +129,11 @@ impl Line {
                     Some(host) => line.replace_option(name, known, Some(host)),
                     None => line.options.push(name.to_owned()),
                 },
+                // What limits a run is a limit of the gate that was typed.
+                (Some(_), Some(known)) if For::for_verb(verb) != Some(known.verbs) => {
+                    let value = known.has_value.then(next).flatten();
+                    line.replace_option(name, known, value);
+                }
                 (Some(argument), _) => {
                     let value = takes_value(argument).then(next).flatten();
                     line.keep_option(argument, name, value);
@@ -164,16 +170,20 @@ impl Line {
                 );
             }
             ("output", Some(file)) if is_measuring && has_file_ending(file) => {
-                self.strange.push(name.to_owned());
+                self.strange.push(format!("{name} {file}"));
                 let folder = Path::new(file).with_extension("").display().to_string();
                 self.options.extend([name.to_owned(), folder]);
                 self.add_note("`--output` is the folder of the store and the report; `etalon report last -o FILE` writes the page elsewhere");
             }
             ("output", Some(file)) if self.verb == "import" && !is_store(file) => {
-                self.strange.push(name.to_owned());
+                self.strange.push(format!("{name} {file}"));
                 self.options
                     .extend([name.to_owned(), Path::new(file).with_extension(store::EXTENSION).display().to_string()]);
                 self.add_note("`--output` is the store to write; `etalon report STORE -o FILE` writes its page");
+            }
+            ("target", Some(url)) if is_measuring && is_url(url) => {
+                self.strange.push(name.to_owned());
+                self.words.push(url.to_owned());
             }
             ("target", Some(limit)) if is_measuring && is_response_time(limit) => {
                 self.strange.push(name.to_owned());
@@ -209,6 +219,10 @@ impl Line {
             },
             Instead::Option(option, "") => self.add_option(option, value),
             Instead::Option(option, unit) => self.add_option(option, with_unit(&value, unit)),
+            // hyperfine's lists of parameters.
+            Instead::Key(_, "ms") if model::duration::parse(&with_unit(&value, "ms")).is_err() => {
+                self.words.push(value)
+            }
             Instead::Key(key, _) if value.contains(',') => {
                 self.add_option("--set", format!("{key}=[{}]", value.replace(',', ", ")));
             }
@@ -233,19 +247,25 @@ impl Line {
                 Some(name) => self.add_option("--set", format!("{name}={value}")),
                 None => self.unknown.push(name.to_owned()),
             },
+            Instead::Other if is_url(&value) => self.words.push(value),
             Instead::Other if is_setting(&value) => self.add_option("--set-b", value),
             Instead::Other => self.words.push(value),
-            Instead::Query if is_statement(&value) => {
-                self.add_note(&format!("write it into a file: `echo {} > q.sql`", shell_quote(&value)));
-                self.add_option("--queries", "q.sql".to_owned());
+            Instead::Query if is_statement(&value) => self.add_query(&value),
+            Instead::Stage => {
+                let clients = value.rsplit(':').next().unwrap_or_default();
+                match self.value_mut("--clients") {
+                    Some(all) => *all = format!("{all},{clients}"),
+                    None => self.add_option("--clients", clients.to_owned()),
+                }
             }
             Instead::Query => self.add_option("--queries", value),
-            Instead::Page => {
+            Instead::Page if value.ends_with("html") => {
                 self.verb = "report".to_owned();
                 self.add_option("-o", value);
             }
+            Instead::Page => self.words.extend(Some(value).filter(|value| !value.is_empty())),
             Instead::Encryption => self.is_backup = true,
-            Instead::Gate => self.is_gated = true,
+            Instead::Gate => self.needs_baseline = true,
             Instead::Column(meaning) => self.add_option("--map", format!("{value}={meaning}")),
             Instead::Plan => self.is_only_planned = true,
             Instead::Limit | Instead::LeastRate | Instead::FailIf | Instead::Baseline => {
@@ -265,17 +285,27 @@ impl Line {
         }
     }
 
+    /// Adds a query that was typed as text, which is to be put into a file.
+    fn add_query(&mut self, query: &str) {
+        self.add_note(&format!("write it into a file: `echo {} > q.sql`", shell_quote(query)));
+        self.add_option("--queries", "q.sql".to_owned());
+    }
+
     /// Adds what a gate has in place of another tool's option.
     fn replace_gate_option(&mut self, instead: Instead, value: String) {
         match instead {
             Instead::LeastRate => self.add_gate_option(["--limit".to_owned(), format!("tps >= {value}")]),
             // A gate does so by itself.
             Instead::FailIf if ["", "regression", "slower"].contains(&value.trim()) => {
-                self.is_gated |= For::for_verb(&self.verb) == Some(For::Measuring);
+                self.needs_baseline = For::for_verb(&self.verb) == Some(For::Measuring);
             }
             Instead::FailIf => self.add_gate_option(gate_option(&value)),
             // Two systems are run together, the baseline as A.
             Instead::Baseline if is_url(&value) => self.words.insert(0, value),
+            // The last one is then the run that is judged.
+            Instead::Baseline if value == "last" && For::for_verb(&self.verb) == Some(For::Measuring) => {
+                self.add_gate_option(["--baseline".to_owned(), "last~1".to_owned()]);
+            }
             Instead::Baseline => self.add_gate_option(["--baseline".to_owned(), value]),
             _ => self.add_gate_option(["--limit".to_owned(), as_limit(&value)]),
         }
@@ -335,8 +365,17 @@ impl Line {
     }
 
     /// Appends an option and its value to the line.
-    fn add_option(&mut self, option: &str, value: String) {
+    pub fn add_option(&mut self, option: &str, value: String) {
         self.options.extend([option.to_owned(), value]);
+    }
+
+    /// Leaves out the format of other tools' files, which are recognised: that of a comparison says how it is printed.
+    pub fn drop_format_of_files(&mut self) {
+        let is_of_files = !self.words.is_empty() && self.words.iter().all(|word| is_foreign_file(word));
+        if let Some(at) = self.options.iter().position(|option| option == "--format").filter(|_| is_of_files) {
+            let dropped: Vec<String> = self.options.drain(at..(at + 2).min(self.options.len())).collect();
+            self.strange.push(dropped.join(" "));
+        }
     }
 
     /// Adds a note, unless it is empty or already there.
@@ -410,11 +449,14 @@ impl Line {
                 if self.has_option(&["--json"]) {
                     self.redirect = self.words.extract_if(.., |word| is_missing_json(word)).next();
                 }
+                let queries: Vec<String> = self.words.extract_if(.., |word| is_statement(word)).collect();
+                queries.iter().for_each(|query| self.add_query(query));
                 self.words.iter_mut().for_each(|word| *word = as_system(word));
+                self.take_baseline();
                 self.take_threads_as_clients();
                 self.add_undo();
             }
-            Some(For::Gate | For::Compare) => self.place_stores(),
+            Some(For::Gate | For::Compare | For::Report) => self.place_stores(),
             // The tool is recognised.
             Some(For::Import) => {
                 let tools = formats::reader::READERS.iter().map(|reader| reader.name).collect::<Vec<_>>();
@@ -430,6 +472,17 @@ impl Line {
         }
     }
 
+    /// Compares the run of a single system with the one before it, where a gate is to fail on a regression.
+    fn take_baseline(&mut self) {
+        self.needs_baseline |= self.judged.iter().any(|option| option == "--max-regression");
+        let systems = self.words.iter().filter(|word| is_url(word)).count();
+        let is_settled = self.judged.iter().any(|option| option == "--baseline") || systems > 1;
+        if self.needs_baseline && !is_settled && !self.has_option(&["--set-a", "--set-b", "--change"]) {
+            self.judged.splice(0..0, ["--baseline".to_owned(), "last~1".to_owned()]);
+        }
+        self.is_gated |= self.needs_baseline;
+    }
+
     /// Makes the end of a range of clients, as in `1..64`, the most that a search for a capacity tries.
     fn take_most_clients(&mut self) {
         let has_promise = self.verb == "capacity" || self.has_option(&["--p99"]);
@@ -441,44 +494,6 @@ impl Line {
             let most = most.trim_start_matches('=').to_owned();
             self.options.splice(at..at + 2, ["--max-clients".to_owned(), most]);
         }
-    }
-
-    /// Renames `--threads` to `--clients` in a line of another tool's words that has no clients, since those are its threads.
-    fn take_threads_as_clients(&mut self) {
-        if !self.strange.is_empty() {
-            self.rename_threads();
-        }
-    }
-
-    /// Renames `--threads` to `--clients`, unless the line has clients.
-    pub fn rename_threads(&mut self) {
-        if self.has_option(&["-c", "--clients"]) {
-            return;
-        }
-        if let Some(threads) = self.options.iter_mut().find(|option| *option == "--threads") {
-            "--clients".clone_into(threads);
-            self.add_note(
-                "the threads of sysbench are `--clients` here, each with a connection; `--threads` are those of étalon itself",
-            );
-        }
-    }
-
-    /// Adds the statement that undoes `--change`, where it follows from the change, else a word in its place.
-    pub fn add_undo(&mut self) {
-        if self.has_option(&["--undo"]) {
-            return;
-        }
-        let names_table = self.words.iter().any(|word| word.starts_with("mysql") || word.starts_with("mariadb"));
-        let Some(change) = self.value_mut("--change") else { return };
-        let undo = match undo_of(change, names_table) {
-            Some(undoable) => {
-                *change = undoable.change;
-                undoable.undo
-            }
-            None => "SQL that undoes it".to_owned(),
-        };
-        self.add_option("--undo", undo);
-        self.add_note("`--undo` is the statement that undoes the change: look at it before you type the line");
     }
 
     /// Drops the options that a command does not take.
@@ -584,8 +599,8 @@ pub fn mask_passwords(word: &str) -> String {
 
 /// Quotes a word for a shell, where it needs that.
 pub fn shell_quote(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@,=+%".contains(&byte);
-    if !word.is_empty() && word.bytes().all(is_plain) {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@,=+%~".contains(&byte);
+    if !(word.is_empty() || word.starts_with('~')) && word.bytes().all(is_plain) {
         return word.to_owned();
     }
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)

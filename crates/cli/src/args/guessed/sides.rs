@@ -45,6 +45,13 @@ impl Line {
             let values = self.words.drain(at..at + 3).collect::<Vec<_>>();
             self.options.extend(["--set".to_owned(), format!("{}={},{}", values[0], values[1], values[2])]);
         }
+        // So is `synchronous_commit on,off`.
+        if let Some(at) = self.words.windows(2).position(|two| {
+            is_setting(&format!("{}=x", two[0])) && two[1].contains(',') && two[1].split(',').all(is_plain_value)
+        }) {
+            let values = self.words.drain(at..at + 2).collect::<Vec<_>>();
+            self.options.extend(["--set".to_owned(), format!("{}={}", values[0], values[1])]);
+        }
         let settings: Vec<String> = self
             .words
             .extract_if(.., |word| is_setting(word) && !matches!(parse_system(word, &catalog), Ok(Some(_))))

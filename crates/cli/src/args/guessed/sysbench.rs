@@ -1,5 +1,7 @@
 //! The scripts of sysbench, and étalon's that come nearest.
 
+use super::line::Line;
+
 /// Commands of sysbench: étalon makes its tables, runs and removes them in one.
 const COMMANDS: [&str; 4] = ["prepare", "prewarm", "run", "cleanup"];
 
@@ -36,4 +38,26 @@ pub fn replace_script(rest: &[String]) -> (Vec<String>, String) {
         words.extend(["--script".to_owned(), nearest.to_owned()]);
     }
     (words, about)
+}
+
+impl Line {
+    /// Renames `--threads` to `--clients` in a line of another tool's words that has no clients, since those are its threads.
+    pub(super) fn take_threads_as_clients(&mut self) {
+        if !self.strange.is_empty() {
+            self.rename_threads();
+        }
+    }
+
+    /// Renames `--threads` to `--clients`, unless the line has clients.
+    pub fn rename_threads(&mut self) {
+        if self.has_option(&["-c", "--clients"]) {
+            return;
+        }
+        if let Some(threads) = self.options.iter_mut().find(|option| *option == "--threads") {
+            "--clients".clone_into(threads);
+            self.add_note(
+                "the threads of sysbench are `--clients` here, each with a connection; `--threads` are those of étalon itself",
+            );
+        }
+    }
 }

@@ -240,6 +240,47 @@ fn values_in_the_forms_of_other_tools_are_understood() {
 }
 
 #[test]
+fn words_in_the_order_of_other_tools_are_understood() {
+    answered(&[
+        (
+            "bench -h h -U me -d shop --vs 'host=h2 port=25433 user=me dbname=shop' -c 8 -T 90",
+            "etalon run postgres://me@h/shop postgres://me@h2:25433/shop -c 8 --for 90s",
+        ),
+        (
+            "-L synchronous_commit on,off postgres://h/d",
+            "etalon run postgres://h/d --set-a synchronous_commit=on --set-b synchronous_commit=off",
+        ),
+        (
+            "find-capacity --target postgres://h/d --max-p99 20ms --clients 1..64",
+            "etalon capacity postgres://h/d --p99 20ms --max-clients 64",
+        ),
+        (
+            "run postgres://h/d --stage 5s:10 --stage 5s:50 --threshold 'p(99)<20'",
+            "etalon run postgres://h/d --clients 10,50 && etalon gate last --limit 'p99 <= 20ms'",
+        ),
+        ("sql 'select count(*) from t' --on postgres://h/d", "etalon run postgres://h/d --queries q.sql"),
+        (
+            "run postgres://h/d --fail-on-regression --threshold p99=20",
+            "etalon run postgres://h/d && etalon gate last --baseline last~1 --limit 'p99 <= 20ms'",
+        ),
+        (
+            "nightly -d postgres://h/d --history dir --p99 20ms --exit-code",
+            "etalon run postgres://h/d && etalon gate last --limit 'p99 <= 20ms'",
+        ),
+        ("report --before b.json --after a.json --html r.html", "etalon report b.etalon a.etalon -o r.html"),
+        (
+            "bench backup --codecs=none,zstd-9 --runs 7 shop",
+            "etalon run backup-compression --rounds 7 --set 'benchmarks.*.codec=[\"none\", \"zstd\"]' --set 'benchmarks.*.whole_server=true' --set 'benchmarks.*.tables=none' --system postgres://me@db1/bench",
+        ),
+        (
+            "fio --filename=/dev/no-such --rw=read",
+            "etalon run /dev/no-such --set 'benchmarks.*.op=read' --set 'benchmarks.*.pattern=sequential'",
+        ),
+    ]);
+    assert!(said("sysbench cpu run").contains("no processors"));
+}
+
+#[test]
 fn an_unknown_option_is_no_value() {
     for typed in ["run a.db --xyzzy", "list --xyzzy", "resume a b", "doctor --xyzzy", "--xyzzy"] {
         let said = said(typed);

@@ -5,10 +5,12 @@ use std::path::Path;
 use super::address::is_url;
 
 /// Replaces a file by its folder, of which the disk is measured; a folder or a device stays, and so does any other word.
+/// The folder of devices, and that of all, are no such folder.
 pub fn folder_of_new_file(word: String) -> String {
     let path = Path::new(&word);
     let is_target = is_url(&word) || path.is_dir() || host::target::is_device(path);
-    match path.parent().filter(|folder| !is_target && folder.is_dir()) {
+    let is_of_files = |folder: &&Path| folder.is_dir() && folder.parent().is_some() && *folder != Path::new("/dev");
+    match path.parent().filter(|folder| !is_target && is_of_files(folder)) {
         Some(folder) => folder.display().to_string(),
         None => word,
     }
@@ -17,10 +19,12 @@ pub fn folder_of_new_file(word: String) -> String {
 /// Writes a limit as a gate takes it: `p99=20ms` and `20` are `p99 <= 20ms`, `tps=500` is `tps >= 500`.
 pub fn as_limit(value: &str) -> String {
     let Some(at) = value.find(['<', '>', '=']) else { return format!("p99 <= {}", with_unit(value, "ms")) };
-    let (metric, bound) = (value[..at].trim(), value[at..].trim_start_matches(['<', '>', '=']).trim());
+    // k6 writes `p(99)`.
+    let metric = value[..at].trim().replace(['(', ')'], "");
+    let bound = value[at..].trim_start_matches(['<', '>', '=']).trim();
     match &value[at..=at] {
         ">" => format!("{metric} >= {bound}"),
-        "=" if ["tps", "throughput", "qps"].contains(&metric) => format!("{metric} >= {bound}"),
+        "=" if ["tps", "throughput", "qps"].contains(&metric.as_str()) => format!("{metric} >= {bound}"),
         _ => format!("{metric} <= {}", with_unit(bound, "ms")),
     }
 }

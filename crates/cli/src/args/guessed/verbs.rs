@@ -221,7 +221,7 @@ pub const VERBS: &[OtherVerb] = &[
 
 /// Finds a verb of another tool by its name: whole, or by the part that says most, as `find-max-clients` or `compare-backups`.
 pub fn other_verb(name: &str) -> Option<OtherVerb> {
-    if let Some(known) = whole_verb(name) {
+    if let Some(known) = whole_verb(name).or_else(|| whole_verb(name.strip_suffix('s')?)) {
         return Some(known);
     }
     let parts: Vec<&str> = name.split(['-', '_']).filter(|part| !part.is_empty()).collect();

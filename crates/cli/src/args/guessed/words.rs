@@ -37,6 +37,8 @@ pub enum Instead {
     Query,
     /// The file of a report.
     Page,
+    /// A number of clients behind a time, as k6 ramps them.
+    Stage,
     /// An encrypted database in backups.
     Encryption,
     /// A gate behind the run.
@@ -443,7 +445,28 @@ pub const OPTIONS: &[OtherOption] = &[
         Instead::Words(&[]),
         "`--by KEY` and `--rows KEY` say what is compared by which key",
     ),
-    flag(Report, &["--html"], Instead::Words(&[]), "a report is a page of HTML, `-o FILE` names it"),
+    taking(Report, &["--html"], Instead::Page, "a report is a page of HTML, `-o FILE` names it"),
+    taking(
+        Report,
+        &["--before", "--after", "--old", "--new", "--a", "--b", "-A", "-B", "--candidate"],
+        Instead::System,
+        "stores are named without an option: `before.etalon after.etalon`",
+    ),
+    taking(Compare, &["--value"], Instead::Words(&[]), ""),
+    taking(
+        Measuring,
+        &["--stage", "--stages"],
+        Instead::Stage,
+        "`--clients` measures each number of clients by itself",
+    ),
+    taking(
+        Measuring,
+        &["--history"],
+        Instead::Words(&[]),
+        "every run is kept in `etalon-results`, and `etalon history` follows many nights",
+    ),
+    flag(Measuring, &["--exit-code"], Instead::Words(&[]), JUDGES),
+    flag(Gate, &["--exit-code"], Instead::Words(&[]), "a gate's exit code says what it found"),
     taking(Report, &["--out", "--file", "--save"], Instead::Option("--output", ""), "`--output` is the file to write"),
     taking(
         Import,
