@@ -254,21 +254,7 @@ fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<C
     Some(match meaning {
         Meaning::Nothing => error.with_hint(about),
         Meaning::Version => error.with_hint("type `etalon --version`"),
-        Meaning::Verb(own) => {
-            let mut line = read(own);
-            add_missing_options(&mut line);
-            if is_verb_of_queries(verb) {
-                name_queries(&mut line);
-                if let Some(asked) = lines_of_queries(&line) {
-                    return Some(error.with_hint(asked));
-                }
-            }
-            if line.words.is_empty() && !line.has_option(&["--system", "--url"]) {
-                let error = if about.is_empty() { error } else { error.with_hint(about) };
-                return Some(error.with_hint(format!("`etalon {own} --help` has examples")));
-            }
-            add_suggested_line(error, line)
-        }
+        Meaning::Verb(own) => explain_same_words(error, verb, about, read(own)),
         Meaning::Client(_) if rest.iter().any(|word| is_test_of_machine(word)) => {
             return Some(
                 error.with_hint(
@@ -322,6 +308,22 @@ fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<C
         }
         Meaning::Compare => suggest_compare(error, read("compare"), read("run")),
     })
+}
+
+/// Makes the error for a verb that étalon calls otherwise, with the same words.
+fn explain_same_words(error: CliError, verb: &str, about: &str, mut line: Line) -> CliError {
+    add_missing_options(&mut line);
+    if is_verb_of_queries(verb) {
+        name_queries(&mut line);
+        if let Some(asked) = lines_of_queries(&line) {
+            return error.with_hint(asked);
+        }
+    }
+    if line.words.is_empty() && !line.has_option(&["--system", "--url"]) {
+        let error = if about.is_empty() { error } else { error.with_hint(about) };
+        return error.with_hint(format!("`etalon {} --help` has examples", line.verb));
+    }
+    add_suggested_line(error, line)
 }
 
 /// Whether a line of a gate names the store that is judged, or its baseline, and nothing else.

@@ -10,7 +10,7 @@ pub fn process_arguments() -> Vec<OsString> {
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     // `--color` has a value.
     let verb =
-        (0..arguments.len()).find(|at| !is_option(&arguments[*at]) && !(*at > 0 && arguments[at - 1] == "--color"));
+        (0..arguments.len()).find(|at| !(is_option(&arguments[*at]) || (*at > 0 && arguments[at - 1] == "--color")));
     let Some(verb) = verb else { return arguments };
     let takes_any = match arguments[verb].to_str() {
         Some("compare" | "gate" | "report" | "show" | "export" | "extend" | "list" | "history" | "diff") => false,

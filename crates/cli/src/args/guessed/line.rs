@@ -219,14 +219,7 @@ impl Line {
             },
             Instead::Option(option, "") => self.add_option(option, value),
             Instead::Option(option, unit) => self.add_option(option, with_unit(&value, unit)),
-            // hyperfine's lists of parameters.
-            Instead::Key(_, "ms") if model::duration::parse(&with_unit(&value, "ms")).is_err() => {
-                self.words.push(value)
-            }
-            Instead::Key(key, _) if value.contains(',') => {
-                self.add_option("--set", format!("{key}=[{}]", value.replace(',', ", ")));
-            }
-            Instead::Key(key, unit) => self.add_option("--set", format!("{key}={}", with_unit(&value, unit))),
+            Instead::Key(key, unit) => self.add_key(key, unit, value),
             Instead::Size(key, power) => self.add_option("--set", format!("{key}={}", in_units(&value, power))),
             Instead::Workload => self.add_workload(&value),
             Instead::Words(words) => self.options.extend(words.iter().map(|word| (*word).to_owned())),
@@ -247,17 +240,9 @@ impl Line {
                 Some(name) => self.add_option("--set", format!("{name}={value}")),
                 None => self.unknown.push(name.to_owned()),
             },
-            Instead::Other if is_url(&value) => self.words.push(value),
-            Instead::Other if is_setting(&value) => self.add_option("--set-b", value),
-            Instead::Other => self.words.push(value),
+            Instead::Other => self.add_other_side(value),
             Instead::Query if is_statement(&value) => self.add_query(&value),
-            Instead::Stage => {
-                let clients = value.rsplit(':').next().unwrap_or_default();
-                match self.value_mut("--clients") {
-                    Some(all) => *all = format!("{all},{clients}"),
-                    None => self.add_option("--clients", clients.to_owned()),
-                }
-            }
+            Instead::Stage => self.add_stage(&value),
             Instead::Query => self.add_option("--queries", value),
             Instead::Page if value.ends_with("html") => {
                 self.verb = "report".to_owned();
@@ -282,6 +267,36 @@ impl Line {
                 self.redirect = Some(value);
             }
             Instead::Junit => self.junit = Some(value),
+        }
+    }
+
+    /// Adds a key of the plan with its value, of which several are a list.
+    fn add_key(&mut self, key: &str, unit: &str, value: String) {
+        if unit == "ms" && model::duration::parse(&with_unit(&value, unit)).is_err() {
+            // hyperfine's lists of parameters.
+            self.words.push(value);
+        } else if value.contains(',') {
+            self.add_option("--set", format!("{key}=[{}]", value.replace(',', ", ")));
+        } else {
+            self.add_option("--set", format!("{key}={}", with_unit(&value, unit)));
+        }
+    }
+
+    /// Adds what the first side is compared with: another system, or a setting.
+    fn add_other_side(&mut self, value: String) {
+        if is_setting(&value) && !is_url(&value) {
+            self.add_option("--set-b", value);
+        } else {
+            self.words.push(value);
+        }
+    }
+
+    /// Adds the clients of a step, `5s:10`, to those that are measured.
+    fn add_stage(&mut self, stage: &str) {
+        let clients = stage.rsplit(':').next().unwrap_or_default();
+        match self.value_mut("--clients") {
+            Some(all) => *all = format!("{all},{clients}"),
+            None => self.add_option("--clients", clients.to_owned()),
         }
     }
 
