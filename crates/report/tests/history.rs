@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use report::history::{
-    ExportError, HistoryFormat, Standing, export_history, follow_history, history_answer, judge_by_history,
-    render_history,
+    Contribution, ExportError, HistoryFormat, HistoryVerdict, Standing, export_history, follow_history, history_answer,
+    judge_by_history, render_history,
 };
 use stats::Rng;
 use store::history::{Addition, HistoryContent, HistoryExperiment, HistoryPoint, SeriesKey, StoredSeries};
@@ -45,6 +45,7 @@ fn experiment(night: usize) -> HistoryExperiment {
         name: "nightly".to_owned(),
         created_unix_ms: 1_790_000_000_000 + night as i64 * DAY_MS,
         commit: Some(format!("c{night}")),
+        runs: 12,
     }
 }
 
@@ -72,7 +73,7 @@ fn state_of(values: &[f64], anchor: Option<&str>) -> (bool, bool) {
     match history.rows[0].standing {
         Standing::Alarm(_) => (true, true),
         Standing::Suspicious(_) => (false, true),
-        Standing::TooFew | Standing::Steady => (false, false),
+        Standing::TooFew | Standing::Steady | Standing::Ended => (false, false),
     }
 }
 
@@ -172,6 +173,65 @@ fn a_small_step_is_an_alarm_when_it_is_found() {
     assert!(first.is_some_and(|first| first >= 46) && alarms == 5, "{first:?}, {alarms} nights");
 }
 
+/// Hindsight finds an older, smaller change long after the newest one was an alarm.
+#[test]
+fn an_older_change_makes_no_second_alarm_of_the_newest() {
+    let mut found_later = 0;
+    for seed in 0..12 {
+        let mut rng = Rng::new(seed);
+        let level = |night: usize| if night >= 20 { -0.012 } else { 0.0 } - if night >= 45 { 0.05 } else { 0.0 };
+        let values: Vec<f64> = (0..75).map(|night| (0.01 * draw_normal(&mut rng) + level(night)).exp()).collect();
+        let seen: Vec<(bool, usize)> = (46..=75)
+            .map(|n| {
+                let history = follow_history(content(vec![(key("throughput", Some("anchor")), values[..n].to_vec())]));
+                let row = &history.rows[0];
+                (row.alarm().is_some_and(|found| found.at.abs_diff(45) <= 2), row.moves.len())
+            })
+            .collect();
+        let begins = seen.windows(2).filter(|pair| pair[1].0 && !pair[0].0).count();
+        found_later += usize::from(seen.windows(2).any(|pair| pair[0].1 == 1 && pair[1].1 == 2));
+        assert!(begins <= 1, "seed {seed}: {seen:?}");
+    }
+    assert!(found_later >= 2, "only {found_later} histories with an older change that is found later");
+}
+
+#[test]
+fn identical_values_are_left_by_a_lasting_difference() {
+    let values = [vec![1.0; 10], vec![0.9; 3]].concat();
+    assert_eq!(state_of(&values[..11], Some("anchor")), (false, false));
+    assert_eq!(state_of(&values[..12], Some("anchor")), (false, true));
+    assert_eq!(state_of(&values, Some("anchor")), (true, true));
+}
+
+#[test]
+fn the_answer_is_about_rows_of_the_newest_experiment() {
+    let mut rows = vec![
+        (key("throughput", Some("anchor")), stepped(30, 33, 0.95)),
+        (key("capacity", Some("anchor")), stepped(99, 40, 1.0)),
+        (key("response_p99", None), stepped(20, 40, 0.9)),
+    ];
+    let history = follow_history(content(rows.clone()));
+    assert_eq!(history_answer(&history), "Nothing moved in the last 20 nights.");
+    let text = render_history(&history, 80);
+    assert!(text.lines().any(|line| line.contains("throughput") && line.ends_with("ended")), "{text}");
+    assert!(text.contains("Values without a unit are ratios to the anchor anchor"), "{text}");
+    rows.drain(..2);
+    let text = render_history(&follow_history(content(rows)), 80);
+    assert!(!text.contains("ratios"), "{text}");
+}
+
+#[test]
+fn a_fact_that_one_night_lacks_hides_no_cut() {
+    let mut content = content(vec![(key("throughput", Some("anchor")), stepped(21, 30, 0.8))]);
+    content.facts.insert("none".to_owned(), "{}".to_owned());
+    content.facts.insert("g".to_owned(), r#"{"cpu.model":"y"}"#.to_owned());
+    content.series[0].points[20].1.facts_digest = "none".to_owned();
+    content.series[0].points[21..].iter_mut().for_each(|(_, point)| point.facts_digest = "g".to_owned());
+    let history = follow_history(content);
+    assert_eq!(history.rows[0].cuts.iter().map(|cut| cut.at).collect::<Vec<_>>(), [21]);
+    assert_eq!(history.rows[0].moves, []);
+}
+
 #[test]
 fn other_facts_cut_the_series_and_are_said() {
     let mut content = content(vec![(key("throughput", Some("anchor")), stepped(20, 30, 0.8))]);
@@ -192,11 +252,60 @@ fn the_gate_fails_by_an_alarm_for_the_worse_alone() {
         let whole = content(vec![(key("throughput", Some("anchor")), values.clone())]);
         let before = content(vec![(key("throughput", Some("anchor")), values[..32].to_vec())]);
         let points = vec![(key("throughput", Some("anchor")), point(values[32], "f"))];
-        let addition = Addition { experiment: experiment(32), points, facts: BTreeMap::new() };
-        let gate = judge_by_history(before, &addition);
-        assert_eq!(gate.passes(), passes, "{}", gate.text());
-        assert_eq!(gate, judge_by_history(whole, &addition), "whether it was added changes nothing");
+        let contribution = contribution(points);
+        let gate = judge_by_history(before, &contribution);
+        assert_eq!(gate.verdict() == HistoryVerdict::Passed, passes, "{}", gate.text());
+        assert_eq!(gate, judge_by_history(whole, &contribution), "whether it was added changes nothing");
     }
+}
+
+/// The thirty-third night.
+fn contribution(points: Vec<(SeriesKey, HistoryPoint)>) -> Contribution {
+    let addition = Addition { experiment: experiment(32), points, facts: BTreeMap::new() };
+    Contribution { addition, left_out: Vec::new(), lacks_anchor: false, systems: vec!["build".to_owned()] }
+}
+
+#[test]
+fn the_gate_judges_the_store_and_not_its_stored_point() {
+    let values = stepped(30, 33, 0.95);
+    let mut stored = content(vec![(key("throughput", Some("anchor")), values.clone())]);
+    stored.series[0].points[32].1.value = 1.0;
+    stored.experiments[30].commit = Some("line\nfeed".to_owned());
+    let gate =
+        judge_by_history(stored, &contribution(vec![(key("throughput", Some("anchor")), point(values[32], "f"))]));
+    assert_eq!(gate.verdict(), HistoryVerdict::Failed, "{}", gate.text());
+    assert!(gate.lines.iter().all(|(_, text)| !text.contains('\n')), "{:?}", gate.lines);
+}
+
+#[test]
+fn a_gate_that_can_judge_nothing_is_undecided() {
+    let few = content(vec![(key("throughput", Some("anchor")), vec![1.0, 1.1])]);
+    let mut one = contribution(vec![(key("throughput", Some("anchor")), point(1.0, "f"))]);
+    one.left_out.push(("build, select-only, capacity".to_owned(), "it is a bound".to_owned()));
+    let gate = judge_by_history(few, &one);
+    assert_eq!(gate.verdict(), HistoryVerdict::Undecided);
+    assert!(gate.text().contains("left out          build, select-only, capacity: it is a bound\n"), "{}", gate.text());
+    assert!(gate.text().ends_with("undecided: too few points in all of 1 row\n"), "{}", gate.text());
+    let plain = content(vec![(key("throughput", None), stepped(99, 33, 1.0))]);
+    let mut one = contribution(vec![(key("throughput", None), point(1.0, "f"))]);
+    assert_eq!(judge_by_history(plain.clone(), &one).verdict(), HistoryVerdict::Passed);
+    one.lacks_anchor = true;
+    let gate = judge_by_history(plain, &one);
+    assert_eq!(gate.verdict(), HistoryVerdict::Undecided);
+    assert!(gate.summary().contains("no system `anchor`"), "{}", gate.summary());
+}
+
+#[test]
+fn exported_names_have_all_keys_and_do_not_collapse() {
+    let rows = ["a_b", "a/b", "a-b"].map(|metric| (key(metric, None), vec![1e-5]));
+    let history = follow_history(content(rows.to_vec()));
+    let json = export_history(&history, HistoryFormat::Bencher, None).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["build/select-only/clients=8"].as_object().unwrap().len(), 3, "{json}");
+    let text = export_history(&history, HistoryFormat::Prometheus, None).unwrap();
+    assert!(text.contains("case=\"clients=8\""), "{text}");
+    let json = export_history(&history, HistoryFormat::GithubActionBenchmark, None).unwrap();
+    assert!(json.contains("\"± 0.000000100\""), "{json}");
 }
 
 #[test]
@@ -206,7 +315,8 @@ fn exports_are_what_the_tools_read() {
     let rows = vec![(key("throughput", Some("anchor")), vec![1.5, 0.5]), (lower, vec![2.0, 4.0])];
     let history = follow_history(content(rows));
     let csv = export_history(&history, HistoryFormat::Otava, None).unwrap();
-    let head = "time,experiment,commit,build.select-only.response_p99,build.select-only.throughput\n";
+    let head =
+        "time,experiment,commit,build.select-only.clients=8.response_p99,build.select-only.clients=8.throughput\n";
     assert_eq!(
         csv,
         format!("{head}2026-09-21 14:13:20 +0000,nightly,c0,2,1.5\n2026-09-22 14:13:20 +0000,nightly,c1,4,0.5\n")
@@ -216,17 +326,17 @@ fn exports_are_what_the_tools_read() {
     let json = export_history(&history, HistoryFormat::GithubActionBenchmark, Some("higher")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let entry = serde_json::json!([{
-        "name": "build.select-only.throughput", "unit": "ratio to anchor", "value": 0.5, "extra": "experiment: nightly",
-        "range": "± 0.005",
+        "name": "build.select-only.clients=8.throughput", "unit": "ratio to anchor", "value": 0.5, "extra": "experiment: nightly",
+        "range": "± 0.00500",
     }]);
     assert_eq!(json, entry);
     let json = export_history(&history, HistoryFormat::Bencher, None).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
-        json["build/select-only"]["response-p99-ratio"],
+        json["build/select-only/clients=8"]["response_p99-ratio"],
         serde_json::json!({ "value": 4.0, "lower_value": 3.96, "upper_value": 4.04 })
     );
     let text = export_history(&history, HistoryFormat::Prometheus, None).unwrap();
-    let line = "etalon_history_value{system=\"build\",benchmark=\"select-only\",case=\"\",metric=\"throughput\",unit=\"\",anchor=\"anchor\"} 0.5\n";
+    let line = "etalon_history_value{system=\"build\",benchmark=\"select-only\",case=\"clients=8\",metric=\"throughput\",unit=\"\",anchor=\"anchor\"} 0.5\n";
     assert!(text.contains(line) && text.contains("# TYPE etalon_history_alarm gauge\n"), "{text}");
 }

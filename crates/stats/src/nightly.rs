@@ -16,6 +16,9 @@ const BELIEVED_P: f64 = 1e-4;
 /// Half the step, in standard deviations of a night, that the test of the newest nights finds soonest.
 const REFERENCE: f64 = 1.5;
 
+/// Smallest distance, in logarithms, that counts against a level of identical nights, which have no deviation.
+const LEAST_STEP: f64 = 0.000_999;
+
 /// Share of the limit that a single night can add, so that one night never suffices and two do.
 const MOST_OF_LIMIT: f64 = 0.6;
 
@@ -51,7 +54,7 @@ pub struct Levels {
 /// came, a self-starting CUSUM (Hawkins, "Self-starting CUSUM charts for location and scale", The Statistician 36, 1987) finds large
 /// steps within few nights: each night's distance from the mean of its level so far, in units of all earlier nights' deviation, is
 /// Student's t, and is made normal. A level is tested from its fourth night on. Its sums take at most 0.6 of their limit from a night (Lucas & Crosier, "Robust CUSUM",
-/// Communications in Statistics 11, 1982), so that a single bad night never suffices. The limit follows from `rows`, the number of
+/// Communications in Statistics 11, 1982), so that a single bad night never suffices. From a level of identical nights any step of 0.1 % counts that much. The limit follows from `rows`, the number of
 /// series that are watched together, and [`NIGHTS_PER_FALSE_SUSPICION`], by Siegmund's formula ("Sequential Analysis", 1985). What the
 /// sums find is a suspicion until it has lasted [`LEAST_LEVEL`] nights, and then a level.
 pub fn find_levels(nights: &[f64], rows: usize) -> Levels {
@@ -149,11 +152,23 @@ impl Watch {
                 let farthest = student_t_quantile(1.0 - self.most_p / 2.0, self.deviation.n);
                 residual = residual.signum() * spread * farthest;
             }
-            self.sums[0].add(residual.signum() * distance, index);
-            self.sums[1].add(-residual.signum() * distance, index);
+            self.add_distance(residual.signum() * distance, index);
+        } else if self.level.n >= LEAST_LEVEL as f64 {
+            if residual.abs() * widening >= LEAST_STEP {
+                self.add_distance(residual.signum() * self.most, index);
+                residual = 0.0;
+            } else {
+                self.sums = [Sum::default(); 2];
+            }
         }
         self.deviation.add(residual * residual);
         self.level.add(self.level.mean + residual * widening);
+    }
+
+    /// Takes a night's distance from its level, in standard deviations, into both sums.
+    fn add_distance(&mut self, distance: f64, index: usize) {
+        self.sums[0].add(distance, index);
+        self.sums[1].add(-distance, index);
     }
 
     /// The suspicion after the last night, if one of the sums is beyond its limit.
@@ -316,6 +331,23 @@ mod tests {
         });
         let found = found.count();
         assert!(found >= 85, "{found} of 100");
+    }
+
+    #[test]
+    fn identical_nights_are_left_by_three_that_differ() {
+        let join = |parts: &[&[f64]]| parts.concat();
+        for (nights, changes) in [
+            (join(&[&[1.0; 10], &[0.9; 3]]), vec![10]),
+            (join(&[&[1.0; 3], &[0.9; 3]]), vec![3]),
+            (join(&[&[1.0; 10], &[1.0011, 1.0013, 1.0012]]), vec![10]),
+            (join(&[&[1.0; 10], &[0.9; 5], &[1.0; 4]]), vec![10, 15]),
+            (join(&[&[1.0; 10], &[1.000_5; 3]]), vec![]),
+            (join(&[&[1.0; 10], &[0.9], &[1.0; 2], &[0.9; 2], &[1.0; 3]]), vec![]),
+        ] {
+            assert_eq!(find_levels(&nights, 3).changes, changes, "{nights:?}");
+        }
+        let two = find_levels(&join(&[&[1.0; 10], &[0.9; 2]]), 3);
+        assert_eq!(two, Levels { changes: vec![], suspicion: Some(Suspicion { since: 10, way: Way::Down }) });
     }
 
     #[test]

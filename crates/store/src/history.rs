@@ -18,7 +18,8 @@ use crate::schema::APPLICATION_ID;
 
 /// SQLite's `application_id` of every history, in ASCII `ETLH`.
 const HISTORY_ID: i32 = i32::from_be_bytes(*b"ETLH");
-const VERSION: i64 = 1;
+/// Version 1 has no numbers of runs; it is read as it is, and changed into this one when something is added.
+const VERSION: i64 = 2;
 const SCHEMA: &str = include_str!("history_schema.sql");
 const ANCHOR: &str = "anchor";
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -48,6 +49,18 @@ pub struct HistoryExperiment {
     pub created_unix_ms: i64,
     /// The commit that was measured, if the user named it.
     pub commit: Option<String>,
+    /// Measured runs: an experiment that was extended has more of them.
+    pub runs: u64,
+}
+
+/// What adding an experiment did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    New,
+    /// It was there with fewer runs, and its points were replaced.
+    Updated,
+    /// It was there with these runs, and stays as it is.
+    Known,
 }
 
 /// What a series is of: one metric of one case of one system.
@@ -152,7 +165,7 @@ impl History {
         let found: i64 =
             conn.query_row("PRAGMA user_version", [], |row| row.get(0)).or_failed(path, "read its version")?;
         match found {
-            VERSION => Ok(History { conn, path: path.to_owned() }),
+            1..=VERSION => Ok(History { conn, path: path.to_owned() }),
             _ if found > VERSION => Err(HistoryError::Newer { path: path.to_owned(), found }),
             _ => Err(HistoryError::Foreign { path: path.to_owned(), what: "its version is unknown" }),
         }
@@ -168,12 +181,12 @@ impl History {
         found.or_failed(&self.path, "read the anchor")
     }
 
-    /// Adds experiments, and remembers the anchor, in one transaction; returns whether each was new.
-    /// An experiment that is there already stays as it is.
+    /// Adds experiments, and remembers the anchor, in one transaction; returns what became of each.
+    /// An experiment that is there already stays as it is, unless it has more runs now.
     ///
     /// # Errors
     /// The file cannot be written; it is then as before.
-    pub fn add(&mut self, additions: &[Addition], anchor: Option<&str>) -> Result<Vec<bool>> {
+    pub fn add(&mut self, additions: &[Addition], anchor: Option<&str>) -> Result<Vec<Added>> {
         let tried = "add to it";
         let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).or_failed(&self.path, tried)?;
         let added = write_all(&tx, additions, anchor).or_failed(&self.path, tried)?;
@@ -228,20 +241,32 @@ fn empty_image() -> rusqlite::Result<Vec<u8>> {
     Ok(conn.serialize(MAIN_DB)?.to_vec())
 }
 
-/// Writes experiments that are new, and the anchor.
-fn write_all(tx: &Transaction<'_>, additions: &[Addition], anchor: Option<&str>) -> rusqlite::Result<Vec<bool>> {
+/// Writes experiments that are new or have more runs, and the anchor.
+fn write_all(tx: &Transaction<'_>, additions: &[Addition], anchor: Option<&str>) -> rusqlite::Result<Vec<Added>> {
+    if tx.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? < VERSION {
+        tx.execute_batch("ALTER TABLE experiments ADD COLUMN runs INTEGER NOT NULL DEFAULT 0")?;
+        tx.pragma_update(None, "user_version", VERSION)?;
+    }
     if let Some(anchor) = anchor {
         tx.execute("INSERT OR REPLACE INTO remembered (name, value) VALUES (?1, ?2)", [ANCHOR, anchor])?;
     }
     additions.iter().map(|addition| write_experiment(tx, addition)).collect()
 }
 
-/// Writes an experiment and its points, unless it is there; returns whether it was new.
-fn write_experiment(tx: &Transaction<'_>, addition: &Addition) -> rusqlite::Result<bool> {
-    let HistoryExperiment { id, name, created_unix_ms, commit } = &addition.experiment;
-    let insert = "INSERT OR IGNORE INTO experiments (id, name, created_unix_ms, commit_name) VALUES (?1, ?2, ?3, ?4)";
-    if tx.execute(insert, params![id, name, created_unix_ms, commit])? == 0 {
-        return Ok(false);
+/// Writes an experiment and its points, unless it is there with as many runs.
+fn write_experiment(tx: &Transaction<'_>, addition: &Addition) -> rusqlite::Result<Added> {
+    let HistoryExperiment { id, name, created_unix_ms, commit, runs } = &addition.experiment;
+    let runs = i64::try_from(*runs).unwrap_or(i64::MAX);
+    let insert =
+        "INSERT OR IGNORE INTO experiments (id, name, created_unix_ms, commit_name, runs) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let is_new = tx.execute(insert, params![id, name, created_unix_ms, commit, runs])? > 0;
+    if !is_new {
+        let update =
+            "UPDATE experiments SET runs = ?2, commit_name = coalesce(?3, commit_name) WHERE id = ?1 AND runs < ?2";
+        if tx.execute(update, params![id, runs, commit])? == 0 {
+            return Ok(Added::Known);
+        }
+        tx.execute("DELETE FROM points WHERE experiment_id = ?1", [id])?;
     }
     for (digest, facts) in &addition.facts {
         tx.execute("INSERT OR IGNORE INTO facts (digest, facts_json) VALUES (?1, ?2)", [digest, facts])?;
@@ -255,7 +280,7 @@ fn write_experiment(tx: &Transaction<'_>, addition: &Addition) -> rusqlite::Resu
         )?
         .execute(params![series, id, point.value, low, high, point.version, point.facts_digest])?;
     }
-    Ok(true)
+    Ok(if is_new { Added::New } else { Added::Updated })
 }
 
 /// Finds the number of a series, and makes it where it is new.
@@ -276,10 +301,15 @@ fn series_id(tx: &Transaction<'_>, key: &SeriesKey) -> rusqlite::Result<i64> {
 
 /// Reads experiments, series, points and facts.
 fn read_content(conn: &Connection) -> rusqlite::Result<HistoryContent> {
-    let mut query =
-        conn.prepare("SELECT id, name, created_unix_ms, commit_name FROM experiments ORDER BY created_unix_ms, id")?;
+    let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let runs = if version < VERSION { "0" } else { "runs" };
+    let mut query = conn.prepare(&format!(
+        "SELECT id, name, created_unix_ms, commit_name, {runs} FROM experiments ORDER BY created_unix_ms, id"
+    ))?;
     let experiments = query.query_map([], |row| {
-        Ok(HistoryExperiment { id: row.get(0)?, name: row.get(1)?, created_unix_ms: row.get(2)?, commit: row.get(3)? })
+        let (id, name, created_unix_ms) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let runs = u64::try_from(row.get::<_, i64>(4)?).unwrap_or(0);
+        Ok(HistoryExperiment { id, name, created_unix_ms, commit: row.get(3)?, runs })
     })?;
     let experiments: Vec<HistoryExperiment> = experiments.collect::<rusqlite::Result<_>>()?;
     let index: BTreeMap<&str, usize> =

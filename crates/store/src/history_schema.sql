@@ -6,7 +6,8 @@ CREATE TABLE experiments (
   id              TEXT    PRIMARY KEY,                 -- digest of what distinguishes an experiment
   name            TEXT    NOT NULL,
   created_unix_ms INTEGER NOT NULL,
-  commit_name     TEXT
+  commit_name     TEXT,
+  runs            INTEGER NOT NULL DEFAULT 0           -- measured runs
 ) STRICT;
 CREATE TABLE facts (
   digest          TEXT    PRIMARY KEY,

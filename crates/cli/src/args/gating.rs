@@ -20,7 +20,10 @@ pub struct GateArgs {
     ///
     /// `etalon history` makes it; the store need not have been added
     #[arg(
-        long, value_name = "FILE", conflicts_with_all = ["baseline", "limit", "max_regression", "min_rows"],
+        long, value_name = "FILE", conflicts_with_all = [
+            "baseline", "limit", "max_regression", "min_rows", "inconclusive", "margin", "level", "estimator", "metrics",
+            "cols", "rows", "by", "allow_unequal_durability", "allow_sequential_order", "allow_different_rows",
+        ],
         help_heading = heading::COMPARISON
     )]
     pub history: Option<PathBuf>,

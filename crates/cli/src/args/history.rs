@@ -22,7 +22,7 @@ pub struct HistoryArgs {
 pub enum HistoryAction {
     /// Add a point for each row of experiments that have ended
     ///
-    /// What is there already stays as it is
+    /// What is there already stays as it is, unless it has more runs now
     Add(HistoryAddArgs),
     /// Say what moved, since when and by how much, and list all series
     Show,

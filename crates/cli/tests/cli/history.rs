@@ -50,6 +50,15 @@ fn a_step_becomes_an_alarm_and_the_gate_fails() {
     assert_eq!(state_of(&shown(&scene.etalon(&["history", "--json"])), "throughput"), "steady");
     let gate = |store: &PathBuf| scene.etalon(&["gate", &store.display().to_string(), "--history", FILE]);
     gate(&steady[8]).says(0, &[]);
+    let nine = steady[8].display().to_string();
+    scene.etalon(&["history", "add", &nine, "--history", "one.db"]).says(0, &[]);
+    let undecided = scene.etalon(&["gate", &nine, "--history", "one.db"]);
+    undecided.says(4, &[]);
+    assert!(undecided.stdout.contains("undecided: too few points"), "{}", undecided.stdout);
+    for option in [["--margin", "3%"], ["--metrics", "all"], ["--inconclusive", "pass"]] {
+        scene.etalon(&[&["gate", &nine, "--history", FILE], &option[..]].concat()).says(2, &[option[0]]);
+    }
+    scene.etalon(&["gate", &format!("{nine}:build"), "--history", FILE]).says(2, &["judges all systems"]);
     // Two nights of a build that is a sixth slower are no alarm yet, three are.
     for (night, state, code) in [(10, "steady", 0), (11, "not-yet-an-alarm", 0), (12, "alarm", 1)] {
         let store = run_night(&scene, night, 360);
@@ -72,7 +81,8 @@ fn a_step_becomes_an_alarm_and_the_gate_fails() {
     scene.etalon(&["history", "export", "--format", "github-action-benchmark"]).says(2, &["--better higher"]);
     let json = scene.etalon(&["history", "export", "--format", "bencher"]).stdout;
     assert!(
-        serde_json::from_str::<Value>(&json).unwrap()["build/select-only"]["throughput-ratio"]["value"].is_number(),
+        serde_json::from_str::<Value>(&json).unwrap()["build/select-only/clients=8"]["throughput-ratio"]["value"]
+            .is_number(),
         "{json}"
     );
 }
@@ -102,6 +112,51 @@ fn what_cannot_be_added_is_refused_by_name_and_leaves_no_file() {
     both.says(1, &["is not added: it has not ended"]);
     assert!(both.stdout.contains("added 1 experiment with 3 points, 1 refused"), "{}", both.stdout);
     scene.etalon(&["history", "add", &other, "--anchor", "build"]).says(2, &["the anchor of"]);
+    // In a folder it is noted.
+    let folder = scene.etalon(&["history", "add", "etalon-results"]);
+    folder.says(0, &["is not added: it has not ended"]);
+    // From the future.
+    let conn = rusqlite::Connection::open(&other).unwrap();
+    conn.execute_batch("UPDATE experiment SET created_unix_ms = created_unix_ms + 3 * 86400000").unwrap();
+    drop(conn);
+    scene.etalon(&["history", "add", &other]).says(2, &["is not added: its experiment began in the future"]);
+}
+
+#[test]
+fn an_anchor_is_one_from_the_beginning() {
+    let scene = Scene::new();
+    let store = run_night(&scene, 1, 300).display().to_string();
+    let typo = scene.etalon(&["history", "add", &store, "--anchor", "ancor"]);
+    typo.says(2, &["no experiment has a system `ancor`", "the systems are `anchor`, `build`"]);
+    assert!(!scene.path().join(FILE).exists(), "a refused anchor made a history");
+    scene.etalon(&["history", "add", &store]).says(0, &[]);
+    scene.etalon(&["history", "add", &store, "--anchor", "anchor"]).says(2, &["has plain values already"]);
+    assert!(!scene.etalon(&["history"]).stdout.contains("ratios"));
+}
+
+#[test]
+fn an_extended_experiment_is_updated() {
+    let scene = Scene::new();
+    let store = run_night(&scene, 1, 300).display().to_string();
+    scene.etalon(&["history", "add", &store, "--anchor", "anchor", "--commit", "c1"]).says(0, &[]);
+    let before = shown(&scene.etalon(&["history", "--json"]));
+    // A file of the first version has no numbers of runs.
+    let conn = rusqlite::Connection::open(scene.path().join(FILE)).unwrap();
+    conn.execute_batch("ALTER TABLE experiments DROP COLUMN runs; PRAGMA user_version = 1").unwrap();
+    drop(conn);
+    assert_eq!(shown(&scene.etalon(&["history", "--json"]))["rows"], before["rows"]);
+    scene.etalon(&["history", "add", &store]).says(0, &[]);
+    scene.etalon(&["extend", &store, "--rounds", "2", "--quiet"]).says(0, &[]);
+    let added = scene.etalon(&["history", "add", &store]);
+    added.says(0, &[]);
+    assert_eq!(added.stdout, format!("{FILE}: added 0 experiments with 0 points, 1 updated, with more runs\n"));
+    let after = shown(&scene.etalon(&["history", "--json"]));
+    assert_eq!(after["experiments"][0]["commit"], "c1");
+    assert_eq!(after["experiments"][0]["runs"], 16);
+    assert_ne!(after["rows"][0]["points"], before["rows"][0]["points"]);
+    assert_eq!(after["rows"][0]["points"].as_array().unwrap().len(), 1);
+    let again = scene.etalon(&["history", "add", &store]);
+    assert!(again.stdout.contains("1 there already"), "{}", again.stdout);
 }
 
 #[test]

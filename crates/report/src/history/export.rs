@@ -63,7 +63,7 @@ pub fn export_history(
 
 /// Names a row in one word for each part: `build.select-only.clients=4.throughput`.
 fn dotted_name(row: &FollowedRow) -> String {
-    let keys = row.keys.replace(", ", ",");
+    let keys = row.all_keys().replace(", ", ",");
     let parts = [row.key.system.as_str(), row.key.benchmark.as_str(), keys.as_str(), row.key.metric.as_str()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
 }
@@ -112,11 +112,17 @@ fn github_json(history: &FollowedHistory, rows: &[(&FollowedRow, &HistoryPoint)]
         let mut entry =
             json!({ "name": dotted_name(row), "unit": unit_of(row), "value": point.value, "extra": format!("experiment: {name}") });
         if let (Some([low, high]), Some(entry)) = (point.interval, entry.as_object_mut()) {
-            entry.insert("range".to_owned(), json!(format!("± {:.3}", (high - low) / 2.0)));
+            entry.insert("range".to_owned(), json!(format!("± {}", range_text((high - low) / 2.0))));
         }
         entry
     });
     pretty(&entries.collect())
+}
+
+/// Writes half an interval with three digits at least, however small it is.
+fn range_text(half: f64) -> String {
+    let decimals = if half > 0.0 && half < 1.0 { 3.0 - half.log10().ceil() } else { 3.0 };
+    format!("{half:.0$}", decimals.clamp(3.0, 20.0) as usize)
 }
 
 /// Writes the Bencher Metric Format: benchmark, measure, value and its interval (bencher.dev/docs/reference/bencher-metric-format).
@@ -125,9 +131,10 @@ fn bencher_json(rows: &[(&FollowedRow, &HistoryPoint)]) -> String {
     let mut all = Map::new();
     for (row, point) in rows {
         let key = &row.key;
-        let parts = [key.system.as_str(), key.benchmark.as_str(), row.keys.as_str()];
+        let keys = row.all_keys();
+        let parts = [key.system.as_str(), key.benchmark.as_str(), keys.as_str()];
         let name = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
-        let measure = key.metric.replace(['_', '/'], "-") + if key.anchor.is_some() { "-ratio" } else { "" };
+        let measure = key.metric.clone() + if key.anchor.is_some() { "-ratio" } else { "" };
         let mut metric = json!({ "value": point.value });
         if let (Some([low, high]), Some(metric)) = (point.interval, metric.as_object_mut()) {
             metric.insert("lower_value".to_owned(), json!(low));
@@ -178,10 +185,11 @@ fn prometheus_text(history: &FollowedHistory, rows: &[(&FollowedRow, &HistoryPoi
 /// Writes a row's labels, escaped as the format has it.
 fn labels_of(row: &FollowedRow) -> String {
     let key = &row.key;
+    let keys = row.all_keys();
     let labels = [
         ("system", key.system.as_str()),
         ("benchmark", key.benchmark.as_str()),
-        ("case", row.keys.as_str()),
+        ("case", keys.as_str()),
         ("metric", key.metric.as_str()),
         ("unit", if key.anchor.is_some() { "" } else { key.unit.as_str() }),
         ("anchor", key.anchor.as_deref().unwrap_or_default()),

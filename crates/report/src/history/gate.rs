@@ -3,9 +3,11 @@
 use serde_json::{Value, json};
 use store::history::{Addition, HistoryContent, StoredSeries};
 
+use super::points::Contribution;
 use super::series::{FollowedHistory, FollowedRow, Standing, follow_history};
 use super::text::move_sentence;
 use crate::number::count_noun;
+use crate::text::clean_text;
 
 /// What a history says of the rows of one experiment, as it was seen when that was the newest.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,12 +19,30 @@ pub struct HistoryGate {
     pub alarms: usize,
     /// Rows with too few points for any change to be found.
     pub too_few: usize,
+    /// The anchor of the history, if the experiment has no such system.
+    pub missing_anchor: Option<String>,
+}
+
+/// What a gate by a history decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HistoryVerdict {
+    Passed,
+    /// A row has an alarm for the worse.
+    Failed,
+    /// No row has enough points, or the values are no ratios to the anchor.
+    Undecided,
 }
 
 impl HistoryGate {
-    /// Whether no row has an alarm for the worse.
-    pub fn passes(&self) -> bool {
-        self.alarms == 0
+    /// Decides by the alarms, and if there are none by what could be judged.
+    pub fn verdict(&self) -> HistoryVerdict {
+        if self.alarms > 0 {
+            HistoryVerdict::Failed
+        } else if self.missing_anchor.is_some() || self.too_few == self.rows {
+            HistoryVerdict::Undecided
+        } else {
+            HistoryVerdict::Passed
+        }
     }
 
     /// Says whether the gate passes, and by how many rows.
@@ -32,10 +52,13 @@ impl HistoryGate {
             0 => String::new(),
             few => format!("; {few} with too few points to say"),
         };
-        if self.passes() {
-            format!("passed: no alarm for the worse in {rows}{few}")
-        } else {
-            format!("failed: alarm for the worse in {} of {rows}{few}", self.alarms)
+        match (self.verdict(), &self.missing_anchor) {
+            (HistoryVerdict::Passed, _) => format!("passed: no alarm for the worse in {rows}{few}"),
+            (HistoryVerdict::Failed, _) => format!("failed: alarm for the worse in {} of {rows}{few}", self.alarms),
+            (HistoryVerdict::Undecided, Some(anchor)) => {
+                format!("undecided: the experiment has no system `{}`, the anchor of the history", clean_text(anchor))
+            }
+            (HistoryVerdict::Undecided, None) => format!("undecided: too few points in all of {rows}"),
         }
     }
 
@@ -49,43 +72,70 @@ impl HistoryGate {
     pub fn json(&self) -> Value {
         let lines: Vec<Value> =
             self.lines.iter().map(|(state, text)| json!({ "status": state, "detail": text })).collect();
+        let status = match self.verdict() {
+            HistoryVerdict::Passed => "passed",
+            HistoryVerdict::Failed => "failed",
+            HistoryVerdict::Undecided => "undecided",
+        };
         json!({
-            "schema_version": 1, "status": if self.passes() { "passed" } else { "failed" }, "rows_compared": self.rows,
-            "alarms": self.alarms, "too_few_points": self.too_few, "rows": lines,
+            "schema_version": 1, "status": status, "rows_compared": self.rows, "alarms": self.alarms,
+            "too_few_points": self.too_few, "missing_anchor": self.missing_anchor, "rows": lines,
         })
     }
 }
 
-/// Judges an experiment by the history before it; it need not have been added.
-pub fn judge_by_history(mut content: HistoryContent, addition: &Addition) -> HistoryGate {
-    let at = insert_experiment(&mut content, addition);
+/// Judges an experiment by the history before it; it need not have been added. Its rows without a point are named.
+pub fn judge_by_history(mut content: HistoryContent, contribution: &Contribution) -> HistoryGate {
+    let missing_anchor = if contribution.lacks_anchor { content.anchor.clone() } else { None };
+    let at = insert_experiment(&mut content, &contribution.addition);
     content.experiments.truncate(at + 1);
     content.series.iter_mut().for_each(|series| series.points.retain(|(other, _)| *other <= at));
     let history = follow_history(content);
     let rows: Vec<&FollowedRow> =
         history.rows.iter().filter(|row| row.last_point().is_some_and(|(last, _)| *last == at)).collect();
-    let lines: Vec<(&'static str, String)> = rows.iter().filter_map(|row| row_line(&history, row)).collect();
+    let mut lines: Vec<(&'static str, String)> = rows.iter().filter_map(|row| row_line(&history, row)).collect();
+    let left_out = contribution.left_out.iter();
+    lines.extend(left_out.map(|(row, reason)| ("left out", clean_text(&format!("{row}: {reason}")))));
     HistoryGate {
         rows: rows.len(),
         alarms: lines.iter().filter(|(state, _)| *state == "alarm").count(),
         too_few: rows.iter().filter(|row| row.standing == Standing::TooFew).count(),
         lines,
+        missing_anchor,
     }
 }
 
 /// Writes the line of a row that is not steady.
 fn row_line(history: &FollowedHistory, row: &FollowedRow) -> Option<(&'static str, String)> {
     let (state, found) = match &row.standing {
-        Standing::TooFew | Standing::Steady => return None,
+        Standing::TooFew | Standing::Steady | Standing::Ended => return None,
         Standing::Suspicious(found) => ("not yet an alarm", found),
         Standing::Alarm(found) if found.is_worse == Some(true) => ("alarm", found),
         Standing::Alarm(found) => ("moved", found),
     };
-    Some((state, move_sentence(history, row, found)))
+    Some((state, clean_text(&move_sentence(history, row, found))))
 }
 
-/// Puts an experiment into a history unless it is there; returns its index.
+/// Puts an experiment with its points into a history; they replace those that it has there. Returns its index.
 fn insert_experiment(content: &mut HistoryContent, addition: &Addition) -> usize {
+    let at = index_of_experiment(content, addition);
+    content.facts.extend(addition.facts.clone());
+    content.series.iter_mut().for_each(|series| series.points.retain(|(other, _)| *other != at));
+    for (key, point) in &addition.points {
+        let entry = (at, point.clone());
+        match content.series.iter_mut().find(|series| series.key == *key) {
+            Some(series) => {
+                let index = series.points.partition_point(|(other, _)| *other < at);
+                series.points.insert(index, entry);
+            }
+            None => content.series.push(StoredSeries { key: key.clone(), points: vec![entry] }),
+        }
+    }
+    at
+}
+
+/// Finds the index of an experiment, and makes room for one that is not there.
+fn index_of_experiment(content: &mut HistoryContent, addition: &Addition) -> usize {
     let experiment = &addition.experiment;
     if let Some(at) = content.experiments.iter().position(|one| one.id == experiment.id) {
         return at;
@@ -96,16 +146,5 @@ fn insert_experiment(content: &mut HistoryContent, addition: &Addition) -> usize
     content.experiments.insert(at, experiment.clone());
     let points = content.series.iter_mut().flat_map(|series| &mut series.points);
     points.filter(|(other, _)| *other >= at).for_each(|(other, _)| *other += 1);
-    content.facts.extend(addition.facts.clone());
-    for (key, point) in &addition.points {
-        let entry = (at, point.clone());
-        match content.series.iter_mut().find(|series| series.key == *key) {
-            Some(series) => {
-                let place = series.points.partition_point(|(other, _)| *other < at);
-                series.points.insert(place, entry);
-            }
-            None => content.series.push(StoredSeries { key: key.clone(), points: vec![entry] }),
-        }
-    }
     at
 }

@@ -13,7 +13,7 @@ pub fn history_json(history: &FollowedHistory) -> Value {
         .map(|one| {
             json!({
                 "id": one.id, "name": one.name, "created_unix_ms": one.created_unix_ms,
-                "day": day_text(one.created_unix_ms), "commit": one.commit,
+                "day": day_text(one.created_unix_ms), "commit": one.commit, "runs": one.runs,
             })
         })
         .collect();
@@ -41,6 +41,7 @@ fn row_json(row: &FollowedRow) -> Value {
         Standing::Steady => ("steady", None),
         Standing::Suspicious(found) => ("not-yet-an-alarm", Some(found)),
         Standing::Alarm(found) => ("alarm", Some(found)),
+        Standing::Ended => ("ended", None),
     };
     json!({
         "system": row.key.system,

@@ -8,7 +8,7 @@ mod series;
 mod text;
 
 pub use export::{ExportError, HistoryFormat, export_history};
-pub use gate::{HistoryGate, judge_by_history};
+pub use gate::{HistoryGate, HistoryVerdict, judge_by_history};
 pub use json::history_json;
 pub use points::{Contribution, Refusal, read_contribution};
 pub use series::{ALARM_NIGHTS, Cut, FollowedHistory, FollowedRow, Move, Standing, follow_history};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use model::facts::TEXTS;
-use model::{Direction, Facts, Metric, Point, Quantity, Role};
+use model::{Direction, Facts, Length, Metric, Nature, Point, Quantity, Role};
 use sha2::{Digest as _, Sha256};
 use store::history::{Addition, HistoryExperiment, HistoryPoint, SeriesKey};
 
@@ -12,8 +12,8 @@ use crate::comparison::{CompareError, Comparison, NoVerdict, Options, Scale, all
 use crate::evidence::{CLIENT, Evidence};
 use crate::labels::metric_name;
 
-/// Facts of a machine or a server's storage by which a series is cut, besides settings.
-const MATTERING: [&str; 10] = [
+/// Facts of a machine, a server's storage or étalon's build by which a series is cut, besides settings.
+const MATTERING: [&str; 11] = [
     "cpu.model",
     "cpu.available",
     "cpu.governor",
@@ -24,9 +24,12 @@ const MATTERING: [&str; 10] = [
     "virtualisation",
     "data_directory.filesystem",
     "data_directory.device",
+    "etalon.profile",
 ];
 const SETTING: &str = "setting.";
 const SERVER_VERSION: &str = "server.version";
+/// Why a row has no point whose runs kept their promise at every load, or at none.
+const ONLY_A_BOUND: &str = "it is a bound of a capacity";
 
 /// What an experiment adds, and which rows it does not add for which reason.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +39,8 @@ pub struct Contribution {
     pub left_out: Vec<(String, String)>,
     /// Whether an anchor was asked for, and no system of the experiment has its name.
     pub lacks_anchor: bool,
+    /// The names of the experiment's systems.
+    pub systems: Vec<String>,
 }
 
 /// Why an experiment adds nothing.
@@ -74,7 +79,7 @@ pub fn read_contribution(
         match row.reading {
             Err(reason) => left_out.push((row.name, reason)),
             Ok((value, interval)) => {
-                let (digest, json) = mattering_facts(evidence, &row.system, anchor_here);
+                let (digest, json) = mattering_facts(evidence, &row, anchor_here);
                 facts.insert(digest.clone(), json);
                 let version = evidence.facts_of(&row.system).and_then(|facts| facts.get(SERVER_VERSION));
                 let key = series_key(row.system, row.benchmark, &row.case, &row.metric, anchor_here);
@@ -92,9 +97,11 @@ pub fn read_contribution(
         name: evidence.header.plan.name.clone(),
         created_unix_ms: evidence.header.created_unix_ms,
         commit: commit.map(str::to_owned),
+        runs: evidence.run_counts().measured as u64,
     };
     let addition = Addition { experiment, points, facts };
-    Ok(Contribution { addition, left_out, lacks_anchor: anchor.is_some() && anchor_here.is_none() })
+    let systems = evidence.header.plan.systems.iter().map(|system| system.name.clone()).collect();
+    Ok(Contribution { addition, left_out, lacks_anchor: anchor.is_some() && anchor_here.is_none(), systems })
 }
 
 /// A row of an experiment: its value and interval, or the reason why it has no point.
@@ -129,6 +136,9 @@ fn relative_reading(row: &Comparison) -> Result<(f64, Option<[f64; 2]>), String>
     if let Some(reason) = row.why_no_verdict().filter(|reason| !is_harmless(reason)) {
         return Err(reason.reason_text());
     }
+    if row.a.bound.or(row.b.bound).is_some() {
+        return Err(ONLY_A_BOUND.to_owned());
+    }
     let estimate = row.estimate.filter(|estimate| estimate.scale == Scale::Ratio);
     let value = estimate.map(|estimate| estimate.ratio).or(row.change.map(|change| change.ratio));
     let interval = estimate.map(|estimate| [estimate.lo, estimate.hi]);
@@ -157,7 +167,7 @@ fn plain_rows(evidence: &Evidence) -> Result<Vec<Row>, CompareError> {
         .map(|figure| {
             let reading = match (&figure.no_verdict, figure.side.bound) {
                 (Some(reason), _) => Err(reason.reason_text()),
-                (None, Some(_)) => Err("it is a bound of a capacity".to_owned()),
+                (None, Some(_)) => Err(ONLY_A_BOUND.to_owned()),
                 (None, None) => {
                     let value = figure.side.estimate;
                     let widths = figure.side.half_width.zip(value);
@@ -216,20 +226,32 @@ fn experiment_id(evidence: &Evidence) -> String {
     digest_of(&text)
 }
 
-/// Collects the facts that a row's value depends on: machine, storage, settings, scripts, and all of it of the anchor, with
-/// the anchor's version. The version of the system itself is what is followed, and does not belong to them.
-fn mattering_facts(evidence: &Evidence, system: &str, anchor: Option<&str>) -> (String, String) {
-    let mut found = BTreeMap::new();
+/// Collects the facts that a row's value depends on: the length of its runs, machine, storage, settings, scripts, and all of it of
+/// the anchor, with the anchor's version. The version of the system itself is what is followed, and does not belong to them.
+fn mattering_facts(evidence: &Evidence, row: &Row, anchor: Option<&str>) -> (String, String) {
+    let plan = &evidence.header.plan;
+    let length = match plan.schedule.length_at(&row.case) {
+        Length::Duration(duration) => model::duration::format(duration),
+        Length::Transactions(count) => format!("{count} transactions"),
+    };
+    let mut found = BTreeMap::from([
+        ("duration of runs".to_owned(), length),
+        ("warm-up of runs".to_owned(), model::duration::format(plan.schedule.warmup)),
+    ]);
     let mut take = |prefix: &str, facts: &Facts, is_taken: &dyn Fn(&str) -> bool| {
-        let names = facts.entries.keys().filter(|name| is_taken(name));
-        found.extend(names.filter_map(|name| Some((format!("{prefix}{name}"), facts.get(name)?.to_owned()))));
+        let lasting = facts.entries.iter().filter(|(name, fact)| fact.nature == Nature::Identity && is_taken(name));
+        found.extend(lasting.filter_map(|(name, fact)| Some((format!("{prefix}{name}"), fact.reading.clone().ok()?))));
     };
     let empty = Facts::default();
     take("client ", evidence.facts.get(CLIENT).unwrap_or(&empty), &is_mattering);
-    take("", evidence.facts_of(system).unwrap_or(&empty), &is_mattering);
+    take("", evidence.facts_of(&row.system).unwrap_or(&empty), &is_mattering);
     take("text of ", evidence.facts.get(TEXTS).unwrap_or(&empty), &|_| true);
     if let Some(facts) = anchor.and_then(|anchor| evidence.facts_of(anchor)) {
         take("anchor ", facts, &|name| name == SERVER_VERSION || is_mattering(name));
+    }
+    for (name, system) in [("engine", Some(row.system.as_str())), ("anchor engine", anchor)] {
+        let engine = system.and_then(|system| plan.system(system)).map(|system| system.engine.clone());
+        found.extend(engine.map(|engine| (name.to_owned(), engine)));
     }
     let json = serde_json::to_string(&found).unwrap_or_default();
     (digest_of(&json), json)

@@ -72,12 +72,20 @@ pub enum Standing {
     Suspicious(Move),
     /// A change of level was found at most [`ALARM_NIGHTS`] points ago.
     Alarm(Move),
+    /// The newest experiment has no point of the row.
+    Ended,
 }
 
 impl FollowedRow {
     /// The newest point with the index of its experiment.
     pub fn last_point(&self) -> Option<&(usize, HistoryPoint)> {
         self.points.last()
+    }
+
+    /// Writes all keys of the row's case, whatever other cases there are.
+    pub fn all_keys(&self) -> String {
+        let keys = case_keys(&self.key.case_json);
+        model::keys_text(keys.iter().map(|(name, value)| (name.as_str(), value.clone())))
     }
 
     /// Names the row within its system and benchmark: `clients=4, response p99`.
@@ -109,20 +117,17 @@ pub fn follow_history(content: HistoryContent) -> FollowedHistory {
         content.series.iter().filter(|series| !series.points.is_empty()).cloned().collect();
     series.sort_by(|one, other| one.key.cmp(&other.key));
     let count = series.len();
+    let newest = content.experiments.len().saturating_sub(1);
     let rows = series.into_iter().map(|series| {
         let cuts = find_cuts(&series.points, &facts);
         let keys = shown_keys(&series.key, &varying);
-        follow_row(
-            FollowedRow {
-                key: series.key,
-                keys,
-                points: series.points,
-                cuts,
-                moves: Vec::new(),
-                standing: Standing::TooFew,
-            },
-            count,
-        )
+        let (moves, standing) = (Vec::new(), Standing::TooFew);
+        let mut row =
+            follow_row(FollowedRow { key: series.key, keys, points: series.points, cuts, moves, standing }, count);
+        if row.points.last().is_some_and(|(at, _)| *at < newest) {
+            row.standing = Standing::Ended;
+        }
+        row
     });
     let rows = rows.collect();
     FollowedHistory { anchor: content.anchor, experiments: content.experiments, rows }
@@ -203,11 +208,16 @@ fn gain_of_split(before: &[f64], after: &[f64]) -> f64 {
     (mean_of(after) - mean_of(before)).powi(2) * n * m / (n + m)
 }
 
-/// Whether the last change of a series was not known [`ALARM_NIGHTS`] points earlier.
+/// Whether the last change of a series was not known [`ALARM_NIGHTS`] points earlier. A change that was known then is the one of
+/// today's that is nearest to it; older ones that hindsight has found since do not matter.
 fn is_new(logs: &[f64], changes: &[usize], rows: usize) -> bool {
     let known = find_levels(&logs[..logs.len().saturating_sub(ALARM_NIGHTS)], rows).changes;
-    let is_known = |last: &usize| known.iter().any(|change| change.abs_diff(*last) <= SAME_CHANGE);
-    changes.len() > known.len() || !changes.last().is_some_and(is_known)
+    changes.last().is_some_and(|last| {
+        known.iter().all(|old| {
+            let nearest = changes.iter().min_by_key(|change| change.abs_diff(*old));
+            nearest != Some(last) || last.abs_diff(*old) > SAME_CHANGE
+        })
+    })
 }
 
 /// Measures a change of level: the means' ratio, and Student's interval by the deviation within both.
@@ -233,25 +243,26 @@ fn mean_of(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// Finds the points whose facts differ from those of the point before, as far as both have them.
+/// Finds the points with a fact that differs from its last known value; points in between may not have it.
 fn find_cuts(points: &[(usize, HistoryPoint)], facts: &BTreeMap<&str, BTreeMap<String, String>>) -> Vec<Cut> {
-    let pairs = points.windows(2).enumerate();
-    let changed = pairs.filter(|(_, pair)| pair[0].1.facts_digest != pair[1].1.facts_digest);
-    changed
-        .filter_map(|(index, pair)| {
-            let [before, after] = [&pair[0].1, &pair[1].1].map(|point| facts.get(point.facts_digest.as_str()));
-            let differences = differences_of(before?, after?);
-            (!differences.is_empty()).then_some(Cut { at: index + 1, differences })
-        })
-        .collect()
-}
-
-/// Lists the facts that both have with different values.
-fn differences_of(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<Difference> {
-    let both = before.iter().filter_map(|(name, was)| Some((name, was, after.get(name)?)));
-    both.filter(|(_, was, is)| was != is)
-        .map(|(name, was, is)| Difference { name: name.clone(), a: Some(was.clone()), b: Some(is.clone()) })
-        .collect()
+    let mut known: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut cuts = Vec::new();
+    let mut digest = None;
+    for (at, (_, point)) in points.iter().enumerate() {
+        if digest.replace(&point.facts_digest) == Some(&point.facts_digest) {
+            continue;
+        }
+        let mut differences = Vec::new();
+        for (name, is) in facts.get(point.facts_digest.as_str()).into_iter().flatten() {
+            if let Some(was) = known.insert(name, is).filter(|was| was != is) {
+                differences.push(Difference { name: name.clone(), a: Some(was.to_owned()), b: Some(is.clone()) });
+            }
+        }
+        if !differences.is_empty() {
+            cuts.push(Cut { at, differences });
+        }
+    }
+    cuts
 }
 
 /// Reads the keys of a case with their values as text.

@@ -22,9 +22,8 @@ pub fn render_history(history: &FollowedHistory, width: usize) -> String {
     let width = width.max(80);
     let mut out = wrap_to_width(&clean_text(&history_answer(history)), width, 0);
     out.push('\n');
-    if let Some(anchor) = &history.anchor {
-        let text = format!("Values are ratios to the anchor {}, measured in the same experiment.", clean_text(anchor));
-        out.push_str(&wrap_to_width(&text, width, 0));
+    if let Some(text) = anchor_sentence(history) {
+        out.push_str(&wrap_to_width(&clean_text(&text), width, 0));
     }
     out.push_str(&render_rows(history, width));
     for text in cut_notes(history) {
@@ -33,7 +32,15 @@ pub fn render_history(history: &FollowedHistory, width: usize) -> String {
     out
 }
 
-/// Answers what moved, since when and by how much, or that nothing did; then what is not yet an alarm.
+/// Says which values are ratios to an anchor; `None` if none is.
+fn anchor_sentence(history: &FollowedHistory) -> Option<String> {
+    let anchor = history.rows.iter().find_map(|row| row.key.anchor.as_ref())?;
+    let have_all = history.rows.iter().all(|row| row.key.anchor.is_some());
+    let subject = if have_all { "Values" } else { "Values without a unit" };
+    Some(format!("{subject} are ratios to the anchor {anchor}, measured in the same experiment."))
+}
+
+/// Answers, by the rows of the newest experiment, what moved, since when and by how much, or that nothing did; then what is not yet an alarm.
 pub fn history_answer(history: &FollowedHistory) -> String {
     let alarms: Vec<&FollowedRow> = history.rows.iter().filter(|row| row.alarm().is_some()).collect();
     let suspicions: Vec<(&FollowedRow, &Move)> = history
@@ -66,15 +73,16 @@ fn quiet_sentence(history: &FollowedHistory) -> String {
     if history.rows.is_empty() {
         return "The history is empty: `etalon history add STORE` adds an experiment.".to_owned();
     }
-    let longest = history.rows.iter().map(|row| row.points.len() - row.start()).max().unwrap_or_default();
-    if history.rows.iter().all(|row| row.standing == Standing::TooFew) {
+    let current = || history.rows.iter().filter(|row| row.standing != Standing::Ended);
+    let longest = current().map(|row| row.points.len() - row.start()).max().unwrap_or_default();
+    if current().all(|row| row.standing == Standing::TooFew) {
         return format!("It is too early to say: {}, and a change of level takes 6.", count_noun(longest, "point"));
     }
-    let quiet = history.rows.iter().map(|row| {
+    let quiet = current().map(|row| {
         let last_move = row.moves.last().map_or(0, |found| found.at);
         row.points.len() - last_move.max(row.start())
     });
-    let quiet = quiet.max().unwrap_or_default();
+    let quiet = quiet.min().unwrap_or_default();
     format!("Nothing moved in the last {}.", count_noun(quiet, night_noun(history)))
 }
 
@@ -161,6 +169,7 @@ fn row_cells(history: &FollowedHistory, row: &FollowedRow) -> [String; 5] {
         Standing::Steady => "steady",
         Standing::Suspicious(_) => "not yet an alarm",
         Standing::Alarm(_) => "alarm",
+        Standing::Ended => "ended",
     };
     let name = format!("  {}", clean_text(&row.short_name()));
     [name, row.points.len().to_string(), last, change, state.to_owned()]

@@ -19,6 +19,7 @@ mod gate;
 #[path = "../shared/golden.rs"]
 mod golden;
 mod goldens;
+mod history_points;
 mod hosts;
 mod html;
 mod json;

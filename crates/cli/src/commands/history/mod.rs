@@ -5,13 +5,16 @@ mod export;
 
 use std::path::Path;
 
-use report::history::{FollowedHistory, follow_history, history_json, judge_by_history, render_history};
+use report::history::{
+    FollowedHistory, HistoryVerdict, follow_history, history_json, judge_by_history, render_history,
+};
 use store::history::{History, HistoryError};
 
 use crate::args::{GateArgs, GateFormat, HistoryAction, HistoryArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
+use crate::results::Side;
 
 /// Runs `etalon history`: adds experiments, or shows what is there.
 pub fn run(args: &HistoryArgs, printer: Printer) -> Result<Exit, CliError> {
@@ -35,15 +38,24 @@ pub fn judge_store(file: &Path, args: &GateArgs, printer: Printer) -> Result<Exi
     if args.format != GateFormat::Text {
         return Err(CliError::user_error("`--history` gives its answer as text, or as an object with `--json`"));
     }
+    let store = Side::parse(&args.store);
+    if let Some(system) = store.system {
+        let text = format!("`--history` judges all systems of a store, and not only `{system}`");
+        return Err(CliError::user_error(text).with_hint(format!("name the store alone: `{}`", store.store.display())));
+    }
     let content = History::open_read_only(file)?.read_all()?;
-    let contribution = add::read_store(Path::new(&args.store), content.anchor.as_deref(), None)?;
-    let gate = judge_by_history(content, &contribution.addition);
+    let contribution = add::read_store(&store.store, content.anchor.as_deref(), None)?;
+    let gate = judge_by_history(content, &contribution);
     if printer.json {
         printer.print_result(&gate.json().to_string());
     } else {
         printer.print_folded(&gate.text());
     }
-    Ok(if gate.passes() { Exit::Done } else { Exit::BadAnswer })
+    Ok(match gate.verdict() {
+        HistoryVerdict::Passed => Exit::Done,
+        HistoryVerdict::Failed => Exit::BadAnswer,
+        HistoryVerdict::Undecided => Exit::Inconclusive,
+    })
 }
 
 /// Reads a history from its file, and finds what moved.
