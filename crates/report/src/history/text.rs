@@ -73,17 +73,21 @@ fn quiet_sentence(history: &FollowedHistory) -> String {
     if history.rows.is_empty() {
         return "The history is empty: `etalon history add STORE` adds an experiment.".to_owned();
     }
-    let current = || history.rows.iter().filter(|row| row.standing != Standing::Ended);
-    let longest = current().map(|row| row.points.len() - row.start()).max().unwrap_or_default();
-    if current().all(|row| row.standing == Standing::TooFew) {
+    let longest = current_rows(history).map(|row| row.points.len() - row.start()).max().unwrap_or_default();
+    if current_rows(history).all(|row| row.standing == Standing::TooFew) {
         return format!("It is too early to say: {}, and a change of level takes 6.", count_noun(longest, "point"));
     }
-    let quiet = current().map(|row| {
+    let quiet = current_rows(history).map(|row| {
         let last_move = row.moves.last().map_or(0, |found| found.at);
         row.points.len() - last_move.max(row.start())
     });
     let quiet = quiet.min().unwrap_or_default();
     format!("Nothing moved in the last {}.", count_noun(quiet, night_noun(history)))
+}
+
+/// The rows with a point in the newest experiment.
+fn current_rows(history: &FollowedHistory) -> impl Iterator<Item = &FollowedRow> {
+    history.rows.iter().filter(|row| row.standing != Standing::Ended)
 }
 
 /// The word for what a history counts: nights, if no two experiments began on one day.
