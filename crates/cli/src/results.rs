@@ -114,7 +114,9 @@ pub fn check_stores(verb: &str, arguments: &[String], printer: Printer) -> Resul
         ))));
     }
     if is_of_runs {
-        return Err(newest_of_folders(verb, &kept));
+        let newest = newest_of_folders(verb, &kept)?;
+        printer.print_note(&format!("the newest store of each folder: {}", newest.join(", ")));
+        return Ok(newest);
     }
     if path.is_dir() {
         return Err(newest_of_folder(verb, path));
@@ -170,27 +172,24 @@ pub fn line_with_baseline(store: &Path, baseline: &str) -> String {
     }
 }
 
-/// Makes the error for several folders of stores: the newest finished store of each is compared.
-fn newest_of_folders(verb: &str, folders: &[String]) -> CliError {
-    let names = folders.iter().map(|folder| format!("`{folder}`")).collect::<Vec<_>>().join(" and ");
-    let error = CliError::user_error(format!("{names} are folders, and `etalon {verb}` takes the stores in them"));
+/// Finds the newest finished store of each of several folders.
+///
+/// # Errors
+/// One has none.
+fn newest_of_folders(verb: &str, folders: &[String]) -> Result<Vec<String>, CliError> {
     let mut newest = Vec::new();
     for folder in folders {
         let Some(store) = finished_stores(Path::new(folder)).into_iter().next() else {
-            return error.with_hint(format!(
+            let names = folders.iter().map(|folder| format!("`{folder}`")).collect::<Vec<_>>().join(" and ");
+            let what = format!("{names} are folders, and `etalon {verb}` takes the stores in them");
+            return Err(CliError::user_error(what).with_hint(format!(
                 "`{folder}` holds no experiment that has ended: `{}` lists what is in it",
                 typed_line(&["list", folder])
-            ));
+            )));
         };
         newest.push(store.display().to_string());
     }
-    let line: Vec<&str> = match (verb, newest.as_slice()) {
-        ("gate", [baseline, candidate]) => vec![verb, candidate, "--baseline", baseline],
-        _ => std::iter::once(verb).chain(newest.iter().map(String::as_str)).collect(),
-    };
-    error
-        .with_hint("the newest store of each folder whose experiment has ended is taken")
-        .with_hint(format!("type `{}`", typed_line(&line)))
+    Ok(newest)
 }
 
 /// Makes the error for a folder in place of its stores: the newest finished one is taken, or the two newest.

@@ -200,7 +200,8 @@ fn is_special_verb(word: &str) -> bool {
 /// Makes the error for a gate that is given a baseline, and no store to judge.
 fn explain_missing_candidate(line: &Line) -> CliError {
     let at = line.options.iter().position(|option| option == "--baseline");
-    let baseline = at.and_then(|at| line.options.get(at + 1)).cloned().unwrap_or_default();
+    let named = at.and_then(|at| line.options.get(at + 1)).filter(|baseline| Path::new(baseline.as_str()).exists());
+    let baseline = named.cloned().unwrap_or_default();
     let error = CliError::user_error("`etalon gate` takes the store that it judges, and none is named");
     match newest_store() {
         Some(store) => error.with_hint(line_with_baseline(&store, &baseline)),

@@ -217,6 +217,9 @@ impl Line {
                 Some(mix) => *mix = format!("{mix},{value}"),
                 None => self.add_option(option, value),
             },
+            Instead::Option("--output", _) if self.verb != "import" && has_file_ending(&value) => {
+                self.add_option("--output", Path::new(&value).with_extension("").display().to_string());
+            }
             Instead::Option(option, "") => self.add_option(option, value),
             Instead::Option(option, unit) => self.add_option(option, with_unit(&value, unit)),
             Instead::Key(key, unit) => self.add_key(key, unit, value),
@@ -235,6 +238,7 @@ impl Line {
                 self.is_backup = true;
                 self.codecs.extend(value.split(',').map(|word| word.trim().to_owned()));
             }
+            Instead::Parameter if value.contains('=') => self.add_option("--set-b", value),
             Instead::Parameter => self.parameter = Some(value),
             Instead::Values => match self.parameter.take() {
                 Some(name) => self.add_option("--set", format!("{name}={value}")),
@@ -363,7 +367,6 @@ impl Line {
             command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
         let open =
             longs.iter().filter(|long| !NEVER_PROPOSED.contains(&long.as_str()) && !self.has_option(&[long.as_str()]));
-        // The dashes make short words alike.
         let near = name.strip_prefix("--").and_then(|bare| nearest(bare, open.map(|long| &long[2..])));
         let near = near.map(|bare| format!("--{bare}"));
         match &near {
@@ -406,7 +409,6 @@ impl Line {
         if matches!(part, Part::Port) && !value.bytes().all(|byte| byte.is_ascii_digit()) {
             return;
         }
-        // `-d` is a length of time for other tools.
         if matches!(part, Part::Database) && value.ends_with(['s', 'm']) && model::duration::parse(&value).is_ok() {
             self.add_time(&value);
             return;

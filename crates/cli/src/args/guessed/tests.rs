@@ -267,6 +267,12 @@ fn words_in_the_order_of_other_tools_are_understood() {
             "nightly -d postgres://h/d --history dir --p99 20ms --exit-code",
             "etalon run postgres://h/d && etalon gate last --limit 'p99 <= 20ms'",
         ),
+        (
+            "compare-settings --dsn postgres://h/d --setting random_page_cost --values 1.1,4",
+            "etalon run postgres://h/d --set-a random_page_cost=1.1 --set-b random_page_cost=4",
+        ),
+        ("time --sql 'select 1 from t' postgres://h/d", "etalon run postgres://h/d --queries q.sql"),
+        ("run postgres://h/d --save before.json", "etalon run postgres://h/d --output before"),
         ("report --before b.json --after a.json --html r.html", "etalon report b.etalon a.etalon -o r.html"),
         (
             "bench backup --codecs=none,zstd-9 --runs 7 shop",

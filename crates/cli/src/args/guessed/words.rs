@@ -29,7 +29,7 @@ pub enum Instead {
     Workload,
     /// A codec of backups.
     Codec,
-    /// The name of a setting.
+    /// A setting, or its name alone.
     Parameter,
     /// What the first side is compared with: a setting or a system.
     Other,
@@ -166,7 +166,7 @@ pub const OPTIONS: &[OtherOption] = &[
     ),
     taking(
         Measuring,
-        &["-f", "--file", "--sql", "--sql-file", "--query-file"],
+        &["-f", "--file", "--sql-file", "--query-file"],
         Instead::Option("--script", ""),
         "`--script FILE` runs a script of your own",
     ),
@@ -317,6 +317,8 @@ pub const OPTIONS: &[OtherOption] = &[
         Instead::System,
         "files are named without an option, the first one is the baseline",
     ),
+    taking(Import, &["--group"], Instead::Column("system"), COLUMNS),
+    taking(Import, &["--value", "--metric"], Instead::Words(&[]), COLUMNS),
     taking(Import, &["--key-column", "--case-column"], Instead::Column("key"), COLUMNS),
     taking(Measuring, &["--seed"], Instead::Key("schedule.seed", ""), ""),
     flag(
@@ -332,7 +334,12 @@ pub const OPTIONS: &[OtherOption] = &[
         "`--output DIR` is the folder of the store and the report",
     ),
     taking(Measuring, &["--size", "--filesize"], Instead::Size("benchmarks.*.size_mb", 2), IN_DISKS),
-    taking(Measuring, &["--bs", "--blocksize", "--block-size"], Instead::Size("benchmarks.*.block_kb", 1), IN_DISKS),
+    taking(
+        Measuring,
+        &["--bs", "--block", "--blocksize", "--block-size"],
+        Instead::Size("benchmarks.*.block_kb", 1),
+        IN_DISKS,
+    ),
     taking(Measuring, &["--iodepth", "--depth"], Instead::Key("benchmarks.*.depth", ""), IN_DISKS),
     taking(Measuring, &["--numjobs"], Instead::Key("benchmarks.*.threads", ""), IN_DISKS),
     taking(Measuring, &["--rwmixread"], Instead::Key("benchmarks.*.read_percent", ""), IN_DISKS),
@@ -345,7 +352,7 @@ pub const OPTIONS: &[OtherOption] = &[
         "étalon goes past the caches by itself: `--set 'benchmarks.*.cache=all'` uses them",
     ),
     flag(Measuring, &["--group_reporting", "--time_based"], Instead::Words(&[]), "étalon does so by itself"),
-    taking(Measuring, &["--codec", "--codecs", "--compression", "--compress"], Instead::Codec, BACKUPS),
+    taking(Measuring, &["--codec", "--codecs", "--compression", "--compress", "-Z"], Instead::Codec, BACKUPS),
     taking(
         Measuring,
         &["--level", "--compression-level", "--compress-level"],
@@ -378,13 +385,14 @@ pub const OPTIONS: &[OtherOption] = &[
     taking(Measuring, &["--percentile"], Instead::Words(&[]), P99),
     taking(
         Measuring,
-        &["--query", "--statement", "-e", "--execute", "--command"],
+        &["--sql", "--query", "--statement", "-e", "--execute", "--command"],
         Instead::Query,
         "`--queries` times each query of a file or a folder",
     ),
     taking(Measuring, &["--baseline"], Instead::Baseline, JUDGES),
     taking(Measuring, &["--a-set", "--a-setting"], Instead::Option("--set-a", ""), SETTINGS),
-    taking(Measuring, &["--b-set", "--b-setting", "--setting"], Instead::Option("--set-b", ""), SETTINGS),
+    taking(Measuring, &["--b-set", "--b-setting"], Instead::Option("--set-b", ""), SETTINGS),
+    taking(Measuring, &["--setting"], Instead::Parameter, SETTINGS),
     taking(
         Measuring,
         &[
