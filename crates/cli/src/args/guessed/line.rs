@@ -212,8 +212,8 @@ impl Line {
         self.add_note(known.about);
         match known.instead {
             Instead::Time => self.add_time(&value),
+            Instead::Option("--script", _) if is_statement(&value) => self.add_query(&value),
             Instead::Option(option @ "--script", _) => match self.value_mut(option) {
-                // pgbench draws from all its files.
                 Some(mix) => *mix = format!("{mix},{value}"),
                 None => self.add_option(option, value),
             },

@@ -166,7 +166,7 @@ pub const OPTIONS: &[OtherOption] = &[
     ),
     taking(
         Measuring,
-        &["-f", "--file", "--sql-file", "--query-file"],
+        &["-f", "--file", "--sql", "--sql-file", "--query-file"],
         Instead::Option("--script", ""),
         "`--script FILE` runs a script of your own",
     ),
@@ -385,7 +385,7 @@ pub const OPTIONS: &[OtherOption] = &[
     taking(Measuring, &["--percentile"], Instead::Words(&[]), P99),
     taking(
         Measuring,
-        &["--sql", "--query", "--statement", "-e", "--execute", "--command"],
+        &["--query", "--statement", "-e", "--execute", "--command"],
         Instead::Query,
         "`--queries` times each query of a file or a folder",
     ),
