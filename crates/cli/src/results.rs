@@ -7,7 +7,9 @@ use report::cross_experiment::{JoinedSeries, Source, join_stores};
 use report::{Evidence, SeriesSource};
 use store::{EXTENSION, Store, StoreError};
 
-use crate::args::guessed::{add_run_line, answer_files, has_sqlite_magic, imported_name, is_url, typed_line};
+use crate::args::guessed::{
+    add_run_line, answer_files, has_sqlite_magic, imported_name, is_url, names_what_is_measured, typed_line,
+};
 use crate::ask::words::{file_ending as ending_of, read_text};
 use crate::error::CliError;
 use crate::printer::Printer;
@@ -107,7 +109,7 @@ pub fn check_stores(verb: &str, arguments: &[String], printer: Printer) -> Resul
     let path = Path::new(first);
     let are_folders = kept.len() > 1 && kept.iter().all(|word| Path::new(word).is_dir());
     let is_of_runs = are_folders && kept.iter().any(|word| !stores_in_folder(Path::new(word)).is_empty());
-    if (are_folders && !is_of_runs) || kept.iter().any(|word| is_url(word)) {
+    if (are_folders && !is_of_runs) || kept.iter().any(|word| is_url(word)) || names_what_is_measured(first) {
         let shown = model::plan::redact_url(first);
         return Err(add_run_line(CliError::user_error(format!(
             "`{shown}` is no store, and `etalon {verb}` takes what `etalon run` has measured"

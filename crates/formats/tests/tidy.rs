@@ -1,6 +1,8 @@
 #![cfg(test)]
 
 use formats::into_experiment;
+use formats::reader::{Input, Options, Reads};
+use formats::tidy::wide::Mapping;
 use formats::tidy::{READER, Row, Table, import_table, parse_table, write_table};
 use model::csv::quote_field;
 use model::{Direction, Point, Reading, Value};
@@ -351,4 +353,16 @@ fn a_column_of_another_name_is_taken_for_that_of_the_systems() {
     // Which of two it is, the table does not say.
     assert!(!(READER.recognises)("host,engine,metric,value\nh,A,tps,100\n"));
     assert!(!(READER.recognises)("load,metric,value\nx,tps,100\n"));
+}
+
+#[test]
+fn what_a_map_says_goes_before_what_a_name_is_taken_for() {
+    let mappings = ["platform=key", "metric=system", "value=tps:tx/s:higher"].map(|text| Mapping::parse(text).unwrap());
+    let options = Options { mappings: mappings.to_vec(), ..Options::default() };
+    let text = "platform,metric,value\nA,x,100\nA,y,101\n";
+    let Reads::Text(read) = READER.reads else { panic!() };
+    let found = read(&Input { text, system: "f", source: "f.csv", below: "f.csv", is_named: false, options: &options })
+        .unwrap();
+    let systems: Vec<&str> = found.imported.results.iter().map(|result| result.system.as_str()).collect();
+    assert_eq!(systems, ["x", "y"]);
 }

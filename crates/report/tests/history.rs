@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use report::history::{
-    Contribution, ExportError, HistoryFormat, HistoryVerdict, Standing, export_history, follow_history, history_answer,
-    judge_by_history, render_history,
+    Contribution, ExportError, HistoryFormat, HistoryVerdict, LeftOut, Standing, export_history, follow_history,
+    history_answer, judge_by_history, render_history,
 };
 use stats::Rng;
 use store::history::{Addition, HistoryContent, HistoryExperiment, HistoryPoint, SeriesKey, StoredSeries};
@@ -67,7 +67,7 @@ fn content(series: Vec<(SeriesKey, Vec<f64>)>) -> HistoryContent {
     }
 }
 
-/// Of one row, whether it is an alarm, and whether it is one or not yet one.
+/// Finds of one row whether it is an alarm, and whether it is one or not yet one.
 fn state_of(values: &[f64], anchor: Option<&str>) -> (bool, bool) {
     let history = follow_history(content(vec![(key("throughput", anchor), values.to_vec())]));
     match history.rows[0].standing {
@@ -92,6 +92,9 @@ fn drift_of_the_machine_raises_no_alarm_with_an_anchor() {
         found += seen.windows(2).filter(|pair| pair[1].1 && !pair[0].1).count();
         plain += usize::from((1..=100).step_by(3).any(|n| state_of(&values[..n], None).0));
     }
+    println!(
+        "20 % of drift: {alarms} alarms, {found} alarms or suspicions, {plain} of {histories} histories without an anchor"
+    );
     // On average at most a quarter of the bar; without the anchor nearly every history is wrong.
     assert!(
         alarms <= histories / 4 && found <= histories / 2,
@@ -259,6 +262,12 @@ fn the_gate_fails_by_an_alarm_for_the_worse_alone() {
     }
 }
 
+/// A row without a point.
+fn left_out(metric: &str) -> LeftOut {
+    let row = format!("build, select-only, {metric}");
+    LeftOut { key: key(metric, Some("anchor")), row, reason: "it is a bound".to_owned(), is_of_short_runs: false }
+}
+
 /// The thirty-third night.
 fn contribution(points: Vec<(SeriesKey, HistoryPoint)>) -> Contribution {
     let addition = Addition { experiment: experiment(32), points, facts: BTreeMap::new() };
@@ -281,7 +290,7 @@ fn the_gate_judges_the_store_and_not_its_stored_point() {
 fn a_gate_that_can_judge_nothing_is_undecided() {
     let few = content(vec![(key("throughput", Some("anchor")), vec![1.0, 1.1])]);
     let mut one = contribution(vec![(key("throughput", Some("anchor")), point(1.0, "f"))]);
-    one.left_out.push(("build, select-only, capacity".to_owned(), "it is a bound".to_owned()));
+    one.left_out.push(left_out("capacity"));
     let gate = judge_by_history(few, &one);
     assert_eq!(gate.verdict(), HistoryVerdict::Undecided);
     assert!(gate.text().contains("left out          build, select-only, capacity: it is a bound\n"), "{}", gate.text());
@@ -293,6 +302,30 @@ fn a_gate_that_can_judge_nothing_is_undecided() {
     let gate = judge_by_history(plain, &one);
     assert_eq!(gate.verdict(), HistoryVerdict::Undecided);
     assert!(gate.summary().contains("no system `anchor`"), "{}", gate.summary());
+}
+
+/// A candidate that fails in a row has no point for it, and must not pass by that.
+#[test]
+fn a_gate_is_undecided_where_a_row_that_is_followed_has_no_point() {
+    let rows = ["throughput", "capacity"].map(|metric| (key(metric, Some("anchor")), stepped(99, 32, 1.0)));
+    let mut night = contribution(vec![(key("throughput", Some("anchor")), point(1.0, "f"))]);
+    assert_eq!(judge_by_history(content(rows.to_vec()), &night).verdict(), HistoryVerdict::Passed);
+    night.left_out.push(left_out("response_p99"));
+    assert_eq!(
+        judge_by_history(content(rows.to_vec()), &night).verdict(),
+        HistoryVerdict::Passed,
+        "it is not followed"
+    );
+    night.left_out.push(LeftOut { is_of_short_runs: true, ..left_out("capacity") });
+    assert_eq!(
+        judge_by_history(content(rows.to_vec()), &night).verdict(),
+        HistoryVerdict::Passed,
+        "too few operations"
+    );
+    night.left_out.push(left_out("capacity"));
+    let gate = judge_by_history(content(rows.to_vec()), &night);
+    assert_eq!(gate.verdict(), HistoryVerdict::Undecided);
+    assert_eq!(gate.summary(), "undecided: no point for 1 row that the history follows");
 }
 
 #[test]

@@ -125,7 +125,7 @@ pub fn add_run_line(error: CliError) -> CliError {
     let mut words = process_arguments();
     let Some(at) = words.iter().position(|word| !is_option(word)) else { return error };
     let verb = words.remove(at);
-    let special = words.iter().find(|word| is_special_verb(word));
+    let special = words.iter().find(|word| names_what_is_measured(word));
     if let Some(answered) = special.and_then(|word| explain_second_verb(word)) {
         return CliError { message: error.message, ..answered };
     }
@@ -140,7 +140,7 @@ pub fn add_run_line(error: CliError) -> CliError {
 fn explain_own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> Option<CliError> {
     if kind == ErrorKind::UnknownArgument
         && let Some(answered) =
-            rest.iter().find(|word| is_special_verb(word)).and_then(|word| explain_second_verb(word))
+            rest.iter().find(|word| names_what_is_measured(word)).and_then(|word| explain_second_verb(word))
     {
         return Some(answered);
     }
@@ -189,7 +189,7 @@ fn explain_own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKi
 }
 
 /// Whether a word is a verb of other tools that says what is measured, as `backup`, `disks` or `max`.
-fn is_special_verb(word: &str) -> bool {
+pub fn names_what_is_measured(word: &str) -> bool {
     !is_option(word)
         && is_strange(word)
         && other_verb(word).is_some_and(|known| {
@@ -331,8 +331,7 @@ fn explain_same_words(error: CliError, verb: &str, about: &str, mut line: Line) 
 fn names_stores(gate: &Line) -> bool {
     let baseline = gate.options.iter().position(|option| option == "--baseline");
     let baseline = baseline.and_then(|at| gate.options.get(at + 1));
-    let mut named = gate.words.iter().chain(baseline.filter(|_| !gate.words.is_empty())).peekable();
-    named.peek().is_some() && named.all(is_store)
+    !gate.words.is_empty() && gate.words.iter().chain(baseline).all(is_store)
 }
 
 /// Adds the line that runs several numbers of clients to an error, and the one that looks for the most.

@@ -180,7 +180,7 @@ fn ctrl_c_and_errors_leave_nothing() {
     thread::sleep(Duration::from_millis(300));
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let ended = ran(child.wait_with_output().unwrap());
-    ended.says(130, &["etalon resume"]);
+    ended.says(130, &["stopping: étalon ends what runs", "etalon resume"]);
     // Waiting for the server as it was goes on behind Ctrl-C, for its last look would say a change that is none.
     assert!(!ended.stderr.contains("system `"), "{}", ended.stderr);
     place.has_nothing_left();

@@ -216,6 +216,9 @@ fn the_latest_store_is_named_where_a_word_is_none() {
     let compared = scene.etalon(&["compare", "last~1", "last"]).says(0, &[]).stdout.clone();
     assert!(compared.starts_with("Measured apart"), "{compared}");
     scene.etalon(&["list", "last"]).says(2, &["type `etalon show etalon-results/quickstart-"]);
+    // What a verb writes is no store in place of `last`.
+    scene.etalon(&["report", "last", "-o", "last"]).says(0, &["report: last"]);
+    std::fs::remove_file(scene.path().join("last")).unwrap();
     for typed in [&["report"][..], &["report", "1", "--html"], &["gate"], &["compare"]] {
         let line = line_of(&scene.etalon(typed));
         assert!(scene.path().join(&line[1]).is_file(), "{typed:?}: {line:?}");
@@ -450,6 +453,21 @@ fn a_baseline_that_is_no_store_is_answered_with_one() {
     let words: Vec<&str> = line.iter().map(String::as_str).collect();
     assert_ne!(scene.etalon(&words).code, 2);
     answered(&scene, &["gate", "--baseline", &line[3]], &words);
+}
+
+#[test]
+fn a_verb_behind_compare_says_what_is_measured() {
+    let scene = Scene::new();
+    for folder in ["x", "y"] {
+        std::fs::create_dir(scene.path().join(folder)).unwrap();
+        scene.write(&format!("{folder}.json"), &hyperfine(1.0));
+    }
+    let size = ["run", "x", "y", "--set", "benchmarks.*.size_mb=16"];
+    answered(&scene, &["compare", "disks", "x", "y", "--size", "16M"], &size);
+    let (line, _) = planned(&scene, &["compare", "backup", "postgres", "gzip", "zstd"]);
+    assert_eq!(line[1], "backup-compression");
+    let import = "`etalon import x.json y.json -o x-vs-y.etalon`, then `etalon compare x-vs-y.etalon`";
+    scene.etalon(&["compare", "--format", "hyperfine", "x.json", "y.json"]).says(2, &[import]);
 }
 
 #[test]

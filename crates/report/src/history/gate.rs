@@ -19,6 +19,8 @@ pub struct HistoryGate {
     pub alarms: usize,
     /// Rows with too few points for any change to be found.
     pub too_few: usize,
+    /// Rows that the history follows and of which the experiment has no point.
+    pub lost: usize,
     /// The anchor of the history, if the experiment has no such system.
     pub missing_anchor: Option<String>,
 }
@@ -29,7 +31,7 @@ pub enum HistoryVerdict {
     Passed,
     /// A row has an alarm for the worse.
     Failed,
-    /// No row has enough points, or the values are no ratios to the anchor.
+    /// No row has enough points, a row that is followed has none, or the values are no ratios to the anchor.
     Undecided,
 }
 
@@ -38,7 +40,7 @@ impl HistoryGate {
     pub fn verdict(&self) -> HistoryVerdict {
         if self.alarms > 0 {
             HistoryVerdict::Failed
-        } else if self.missing_anchor.is_some() || self.too_few == self.rows {
+        } else if self.missing_anchor.is_some() || self.lost > 0 || self.too_few == self.rows {
             HistoryVerdict::Undecided
         } else {
             HistoryVerdict::Passed
@@ -57,6 +59,9 @@ impl HistoryGate {
             (HistoryVerdict::Failed, _) => format!("failed: alarm for the worse in {} of {rows}{few}", self.alarms),
             (HistoryVerdict::Undecided, Some(anchor)) => {
                 format!("undecided: the experiment has no system `{}`, the anchor of the history", clean_text(anchor))
+            }
+            (HistoryVerdict::Undecided, None) if self.lost > 0 => {
+                format!("undecided: no point for {} that the history follows", count_noun(self.lost, "row"))
             }
             (HistoryVerdict::Undecided, None) => format!("undecided: too few points in all of {rows}"),
         }
@@ -79,7 +84,7 @@ impl HistoryGate {
         };
         json!({
             "schema_version": 1, "status": status, "rows_compared": self.rows, "alarms": self.alarms,
-            "too_few_points": self.too_few, "missing_anchor": self.missing_anchor, "rows": lines,
+            "too_few_points": self.too_few, "lost": self.lost, "missing_anchor": self.missing_anchor, "rows": lines,
         })
     }
 }
@@ -94,9 +99,13 @@ pub fn judge_by_history(mut content: HistoryContent, contribution: &Contribution
     let rows: Vec<&FollowedRow> =
         history.rows.iter().filter(|row| row.last_point().is_some_and(|(last, _)| *last == at)).collect();
     let mut lines: Vec<(&'static str, String)> = rows.iter().filter_map(|row| row_line(&history, row)).collect();
-    let left_out = contribution.left_out.iter();
-    lines.extend(left_out.map(|(row, reason)| ("left out", clean_text(&format!("{row}: {reason}")))));
+    let left_out = &contribution.left_out;
+    lines.extend(left_out.iter().map(|one| ("left out", clean_text(&format!("{}: {}", one.row, one.reason)))));
     HistoryGate {
+        lost: left_out
+            .iter()
+            .filter(|one| !one.is_of_short_runs && history.rows.iter().any(|row| row.key == one.key))
+            .count(),
         rows: rows.len(),
         alarms: lines.iter().filter(|(state, _)| *state == "alarm").count(),
         too_few: rows.iter().filter(|row| row.standing == Standing::TooFew).count(),

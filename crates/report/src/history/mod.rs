@@ -10,6 +10,6 @@ mod text;
 pub use export::{ExportError, HistoryFormat, export_history};
 pub use gate::{HistoryGate, HistoryVerdict, judge_by_history};
 pub use json::history_json;
-pub use points::{Contribution, Refusal, read_contribution};
+pub use points::{Contribution, LeftOut, Refusal, read_contribution};
 pub use series::{ALARM_NIGHTS, Cut, FollowedHistory, FollowedRow, Move, Standing, follow_history};
 pub use text::{history_answer, move_sentence, render_history};

@@ -35,12 +35,22 @@ const ONLY_A_BOUND: &str = "it is a bound of a capacity";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contribution {
     pub addition: Addition,
-    /// The rows without a point, each with the reason.
-    pub left_out: Vec<(String, String)>,
+    pub left_out: Vec<LeftOut>,
     /// Whether an anchor was asked for, and no system of the experiment has its name.
     pub lacks_anchor: bool,
     /// The names of the experiment's systems.
     pub systems: Vec<String>,
+}
+
+/// A row of an experiment without a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeftOut {
+    /// The series that its point would belong to.
+    pub key: SeriesKey,
+    pub row: String,
+    pub reason: String,
+    /// Whether its runs have too few operations for the metric, as they may have on any night.
+    pub is_of_short_runs: bool,
 }
 
 /// Why an experiment adds nothing.
@@ -76,21 +86,23 @@ pub fn read_contribution(
     let mut facts = BTreeMap::new();
     let (mut points, mut left_out) = (Vec::new(), Vec::new());
     for row in rows {
+        let key = series_key(&row, anchor_here);
         match row.reading {
-            Err(reason) => left_out.push((row.name, reason)),
+            Err(NoPoint { reason, is_of_short_runs }) => {
+                left_out.push(LeftOut { key, row: row.name, reason, is_of_short_runs });
+            }
             Ok((value, interval)) => {
                 let (digest, json) = mattering_facts(evidence, &row, anchor_here);
                 facts.insert(digest.clone(), json);
                 let version = evidence.facts_of(&row.system).and_then(|facts| facts.get(SERVER_VERSION));
-                let key = series_key(row.system, row.benchmark, &row.case, &row.metric, anchor_here);
                 let version = version.map(str::to_owned);
                 points.push((key, HistoryPoint { value, interval, version, facts_digest: digest }));
             }
         }
     }
     if points.is_empty() {
-        let mut left_out = left_out.into_iter();
-        return Err(left_out.next().map_or(Refusal::Nothing, |(row, reason)| Refusal::NoRow { row, reason }));
+        let first = left_out.into_iter().next();
+        return Err(first.map_or(Refusal::Nothing, |LeftOut { row, reason, .. }| Refusal::NoRow { row, reason }));
     }
     let experiment = HistoryExperiment {
         id: experiment_id(evidence),
@@ -111,7 +123,30 @@ struct Row {
     benchmark: String,
     case: Point,
     metric: Metric,
-    reading: Result<(f64, Option<[f64; 2]>), String>,
+    reading: Result<(f64, Option<[f64; 2]>), NoPoint>,
+}
+
+/// Why a row has no point.
+struct NoPoint {
+    reason: String,
+    is_of_short_runs: bool,
+}
+
+impl From<&str> for NoPoint {
+    fn from(reason: &str) -> NoPoint {
+        NoPoint { reason: reason.to_owned(), is_of_short_runs: false }
+    }
+}
+
+impl From<&NoVerdict> for NoPoint {
+    fn from(reason: &NoVerdict) -> NoPoint {
+        let is_of_short_runs = match reason {
+            NoVerdict::TooFewOperations { .. } => true,
+            NoVerdict::NotAvailable { missing, .. } => missing.operations_needed().is_some(),
+            _ => false,
+        };
+        NoPoint { reason: reason.reason_text(), is_of_short_runs }
+    }
 }
 
 /// Makes the rows of every system compared with the anchor.
@@ -132,12 +167,12 @@ fn relative_rows(evidence: &Evidence, anchor: &str) -> Result<Vec<Row>, CompareE
 }
 
 /// Reads the ratio of a row and its interval, or why it may not be followed.
-fn relative_reading(row: &Comparison) -> Result<(f64, Option<[f64; 2]>), String> {
+fn relative_reading(row: &Comparison) -> Result<(f64, Option<[f64; 2]>), NoPoint> {
     if let Some(reason) = row.why_no_verdict().filter(|reason| !is_harmless(reason)) {
-        return Err(reason.reason_text());
+        return Err(reason.into());
     }
     if row.a.bound.or(row.b.bound).is_some() {
-        return Err(ONLY_A_BOUND.to_owned());
+        return Err(ONLY_A_BOUND.into());
     }
     let estimate = row.estimate.filter(|estimate| estimate.scale == Scale::Ratio);
     let value = estimate.map(|estimate| estimate.ratio).or(row.change.map(|change| change.ratio));
@@ -166,8 +201,8 @@ fn plain_rows(evidence: &Evidence) -> Result<Vec<Row>, CompareError> {
     Ok(shown
         .map(|figure| {
             let reading = match (&figure.no_verdict, figure.side.bound) {
-                (Some(reason), _) => Err(reason.reason_text()),
-                (None, Some(_)) => Err(ONLY_A_BOUND.to_owned()),
+                (Some(reason), _) => Err(reason.into()),
+                (None, Some(_)) => Err(ONLY_A_BOUND.into()),
                 (None, None) => {
                     let value = figure.side.estimate;
                     let widths = figure.side.half_width.zip(value);
@@ -188,7 +223,7 @@ fn plain_rows(evidence: &Evidence) -> Result<Vec<Row>, CompareError> {
 }
 
 /// Checks that a value has a logarithm, and drops an interval without bounds.
-fn check_reading(value: Option<f64>, interval: Option<[f64; 2]>) -> Result<(f64, Option<[f64; 2]>), String> {
+fn check_reading(value: Option<f64>, interval: Option<[f64; 2]>) -> Result<(f64, Option<[f64; 2]>), NoPoint> {
     let value = value.filter(|value| value.is_finite() && *value > 0.0).ok_or("it has no value above 0")?;
     Ok((value, interval.filter(|ends| ends.iter().all(|end| end.is_finite()))))
 }
@@ -200,18 +235,18 @@ fn row_name(system: &str, benchmark: &str, keys: &str, metric: &Metric) -> Strin
 }
 
 /// Makes the key by which a row is found again in the next experiment.
-fn series_key(system: String, benchmark: String, case: &Point, metric: &Metric, anchor: Option<&str>) -> SeriesKey {
-    let direction = match metric.direction {
+fn series_key(row: &Row, anchor: Option<&str>) -> SeriesKey {
+    let direction = match row.metric.direction {
         Direction::Higher => "higher",
         Direction::Lower => "lower",
         Direction::Neither => "neither",
     };
     SeriesKey {
-        system,
-        benchmark,
-        case_json: serde_json::to_string(case).unwrap_or_default(),
-        metric: metric.id.clone(),
-        unit: metric.unit.clone(),
+        system: row.system.clone(),
+        benchmark: row.benchmark.clone(),
+        case_json: serde_json::to_string(&row.case).unwrap_or_default(),
+        metric: row.metric.id.clone(),
+        unit: row.metric.unit.clone(),
         direction: direction.to_owned(),
         anchor: anchor.map(str::to_owned),
     }

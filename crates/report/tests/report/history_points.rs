@@ -85,5 +85,5 @@ fn a_ratio_of_bounds_is_left_out() {
     of_build.iter().for_each(|position| made.mark(*position, MarkKind::EveryLoadKept, "by its search"));
     assert_eq!(ids(&made), 0);
     let left_out = contribution_of(&made).left_out;
-    assert!(left_out.iter().any(|(_, reason)| reason.contains("bound")), "{left_out:?}");
+    assert!(left_out.iter().any(|one| one.reason.contains("bound")), "{left_out:?}");
 }

@@ -390,7 +390,7 @@ impl Line {
     /// Leaves out the format of other tools' files, which are recognised: that of a comparison says how it is printed.
     pub fn drop_format_of_files(&mut self) {
         let is_of_files = !self.words.is_empty() && self.words.iter().all(|word| is_foreign_file(word));
-        if let Some(at) = self.options.iter().position(|option| option == "--format").filter(|_| is_of_files) {
+        if let Some(at) = self.options.iter().position(|option| is_of_files && option == "--format") {
             let dropped: Vec<String> = self.options.drain(at..(at + 2).min(self.options.len())).collect();
             self.strange.push(dropped.join(" "));
         }
@@ -504,7 +504,7 @@ impl Line {
     fn take_most_clients(&mut self) {
         let has_promise = self.verb == "capacity" || self.has_option(&["--p99"]);
         let at = self.options.iter().position(|option| matches!(option.as_str(), "-c" | "--clients"));
-        if let Some(at) = at.filter(|_| has_promise)
+        if let (Some(at), true) = (at, has_promise)
             && let Some((_, most)) =
                 self.options.get(at + 1).and_then(|range| range.split_once("..").or(range.split_once('-')))
         {

@@ -160,7 +160,7 @@ pub const OPTIONS: &[OtherOption] = &[
     ),
     taking(
         Measuring,
-        &["-t", "--transactions"],
+        &["-t", "--transactions", "--events", "--max-requests"],
         Instead::Key("schedule.transactions", ""),
         "each client ends its run after this number of transactions",
     ),
@@ -277,12 +277,6 @@ pub const OPTIONS: &[OtherOption] = &[
         &["--set"],
         Instead::Words(&[]),
         "the plan has each key with a comment: change it there, or give `--set KEY=VALUE` to `etalon run plan.toml`",
-    ),
-    taking(
-        Measuring,
-        &["--events", "--max-requests"],
-        Instead::Key("schedule.transactions", ""),
-        "each client ends its run after this number of transactions",
     ),
     flag(
         Measuring,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use report::Evidence;
-use report::history::{Contribution, Refusal, read_contribution};
+use report::history::{Contribution, LeftOut, Refusal, read_contribution};
 use report::number::count_noun;
 use serde_json::json;
 use store::Store;
@@ -146,7 +146,7 @@ fn print_notes(store: &Path, contribution: &Contribution, anchor: Option<&str>, 
             "{store} has no system `{anchor}`: its points are plain values, in series of their own"
         ));
     }
-    for (row, reason) in &contribution.left_out {
+    for LeftOut { row, reason, .. } in &contribution.left_out {
         printer.print_note(&format!("{store}: no point for {row}: {reason}"));
     }
 }
