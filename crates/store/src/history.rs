@@ -18,8 +18,7 @@ use crate::schema::APPLICATION_ID;
 
 /// SQLite's `application_id` of every history, in ASCII `ETLH`.
 const HISTORY_ID: i32 = i32::from_be_bytes(*b"ETLH");
-/// Version 1 has no numbers of runs; it is read as it is, and changed into this one when something is added.
-const VERSION: i64 = 2;
+const VERSION: i64 = 1;
 const SCHEMA: &str = include_str!("history_schema.sql");
 const ANCHOR: &str = "anchor";
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -165,7 +164,7 @@ impl History {
         let found: i64 =
             conn.query_row("PRAGMA user_version", [], |row| row.get(0)).or_failed(path, "read its version")?;
         match found {
-            1..=VERSION => Ok(History { conn, path: path.to_owned() }),
+            VERSION => Ok(History { conn, path: path.to_owned() }),
             _ if found > VERSION => Err(HistoryError::Newer { path: path.to_owned(), found }),
             _ => Err(HistoryError::Foreign { path: path.to_owned(), what: "its version is unknown" }),
         }
@@ -243,10 +242,6 @@ fn empty_image() -> rusqlite::Result<Vec<u8>> {
 
 /// Writes experiments that are new or have more runs, and the anchor.
 fn write_all(tx: &Transaction<'_>, additions: &[Addition], anchor: Option<&str>) -> rusqlite::Result<Vec<Added>> {
-    if tx.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? < VERSION {
-        tx.execute_batch("ALTER TABLE experiments ADD COLUMN runs INTEGER NOT NULL DEFAULT 0")?;
-        tx.pragma_update(None, "user_version", VERSION)?;
-    }
     if let Some(anchor) = anchor {
         tx.execute("INSERT OR REPLACE INTO remembered (name, value) VALUES (?1, ?2)", [ANCHOR, anchor])?;
     }
@@ -301,11 +296,8 @@ fn series_id(tx: &Transaction<'_>, key: &SeriesKey) -> rusqlite::Result<i64> {
 
 /// Reads experiments, series, points and facts.
 fn read_content(conn: &Connection) -> rusqlite::Result<HistoryContent> {
-    let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    let runs = if version < VERSION { "0" } else { "runs" };
-    let mut query = conn.prepare(&format!(
-        "SELECT id, name, created_unix_ms, commit_name, {runs} FROM experiments ORDER BY created_unix_ms, id"
-    ))?;
+    let mut query = conn
+        .prepare("SELECT id, name, created_unix_ms, commit_name, runs FROM experiments ORDER BY created_unix_ms, id")?;
     let experiments = query.query_map([], |row| {
         let (id, name, created_unix_ms) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let runs = u64::try_from(row.get::<_, i64>(4)?).unwrap_or(0);

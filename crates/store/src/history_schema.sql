@@ -7,7 +7,7 @@ CREATE TABLE experiments (
   name            TEXT    NOT NULL,
   created_unix_ms INTEGER NOT NULL,
   commit_name     TEXT,
-  runs            INTEGER NOT NULL DEFAULT 0           -- measured runs
+  runs            INTEGER NOT NULL                     -- measured runs
 ) STRICT;
 CREATE TABLE facts (
   digest          TEXT    PRIMARY KEY,
